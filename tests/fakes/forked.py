@@ -41,15 +41,19 @@ class Program:
         self._process = process
 
     @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
     def code(self) -> int | None:
         """How it ended: the number of a signal is negative. None while it runs."""
         with _turn:
             return self._process.exitcode
 
     def send_signal(self, number: signal.Signals) -> None:
-        assert self._process.pid is not None
         if self.code is None:
-            os.kill(self._process.pid, number)
+            os.kill(self.pid, number)
 
     def wait(self, timeout: float | None = 60) -> int:
         wait([self._process.sentinel], timeout)

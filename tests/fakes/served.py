@@ -60,6 +60,12 @@ class Served:
         self._process = None
         return code
 
+    def workers(self) -> list[int]:
+        """The processes in which it explores."""
+        assert self._process is not None
+        started = Path(f"/proc/{self._process.pid}/task").glob("*/children")  # each by a thread
+        return [int(pid) for children in started for pid in children.read_text("ascii").split()]
+
     def client(self, token: str = TOKEN) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)

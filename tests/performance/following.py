@@ -8,7 +8,7 @@ answer at once, as a deployment does.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -96,7 +96,7 @@ class InProcess:
     def path(self, exploration_id: str, resource: str) -> str:
         return f"/explorations/{exploration_id}/{resource}"
 
-    def stream(self, path: str, last_event_id: int) -> str | None:
+    def stream(self, path: str, last_event_id: int) -> Iterator[str] | None:
         if self._clock.elapsed >= self._seconds:
             return None
         began = self._clock.elapsed
@@ -106,7 +106,7 @@ class InProcess:
         assert reply.status == 200, reply.text
         self.calls += 1
         self.held += self._clock.elapsed - began
-        return reply.text
+        return iter(reply.text.split("\n\n"))
 
 
 def follow_for(

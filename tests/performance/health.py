@@ -249,8 +249,9 @@ def keeps_calling(request: Any, _: int) -> Turn:
 
 @contextmanager
 def working(served: Served, kind: str, stop: threading.Event) -> Iterator[list[str]]:
-    """Runs of this kind, one after the other, in several threads."""
+    """Runs of this kind, one after the other, in several threads, once each of them has begun."""
     done: list[str] = []
+    begun = threading.Semaphore(0)
 
     def keep_running() -> None:
         with served.client() as api:
@@ -265,6 +266,7 @@ def working(served: Served, kind: str, stop: threading.Event) -> Iterator[list[s
                 }
                 reply = api.post("/explorations", json=body)
                 reply.raise_for_status()
+                begun.release()
                 address = f"/explorations/{reply.json()['id']}"
                 while not stop.is_set():
                     time.sleep(0.2)
@@ -276,6 +278,8 @@ def working(served: Served, kind: str, stop: threading.Event) -> Iterator[list[s
     threads = [threading.Thread(target=keep_running, daemon=True) for _ in range(RUNS)]
     for thread in threads:
         thread.start()
+    for _ in threads:
+        assert begun.acquire(timeout=120), "a run was not taken"
     try:
         yield done
     finally:

@@ -32,7 +32,7 @@ class Called:
     def __init__(self) -> None:
         self.events: list[Mapping[str, Any]] = []
         self.released = threading.Event()
-        self.body = ""
+        self.body: str | Iterator[str] = ""
 
     def __call__(self, event: Mapping[str, Any], _context: object) -> dict[str, Any]:
         self.events.append(event)
@@ -318,6 +318,72 @@ def test_a_peer_that_does_not_read_is_dropped(called: Called) -> None:
         while len(server.connections):
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_a_response_in_parts_is_sent_as_they_come(server: ApiServer, called: Called) -> None:
+    more = threading.Event()
+
+    def parts() -> Iterator[str]:
+        yield "id: 1\n\n"
+        more.wait(10)
+        yield "id: 2\n\n"
+
+    called.body = parts()
+    with RawConnection(server.url) as connection:
+        connection.request("GET", "/events", BEARER)
+        first = received_until(connection, "id: 1\n\n")
+        more.set()
+        rest = received_until(connection, "0\r\n\r\n")
+        called.body = ""
+        connection.request("GET", "/health")  # the connection goes on
+        assert connection.answer().status == 200
+
+    assert "transfer-encoding: chunked" in first.lower()
+    assert "id: 2" not in first
+    assert "id: 2\n\n" in rest
+
+
+def test_nobody_works_on_the_parts_of_a_response_whose_peer_has_gone(
+    server: ApiServer, called: Called
+) -> None:
+    asked: list[int] = []
+
+    def parts() -> Iterator[str]:
+        while True:
+            asked.append(len(asked))
+            time.sleep(0.05)
+            yield ": still here\n\n"
+
+    called.body = parts()
+    with RawConnection(server.url) as connection:
+        connection.request("GET", "/events", BEARER)
+        received_until(connection, "still here")
+    time.sleep(0.3)
+    before = len(asked)
+    time.sleep(0.3)
+
+    assert len(asked) == before
+
+
+def test_a_peer_that_does_not_read_the_parts_of_a_response_is_dropped(called: Called) -> None:
+    with serving(called, limits=HASTY) as server:
+        called.body = iter(["x" * 1_000_000] * 1_000)
+        with RawConnection(server.url) as connection:
+            connection.request("GET", "/events", BEARER)
+            wait_until(called, 1)
+            deadline = time.monotonic() + 10
+            while len(server.connections):
+                assert time.monotonic() < deadline, "it is kept"
+                time.sleep(0.05)
+
+
+def received_until(connection: RawConnection, end: str) -> str:
+    text = ""
+    while end not in text:
+        received = connection.socket.recv(65_536).decode()
+        assert received, text
+        text += received
+    return text
 
 
 def test_responses_on_one_connection_come_without_delay(raw: RawConnection) -> None:

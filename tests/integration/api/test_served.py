@@ -1,6 +1,7 @@
 """`idea serve` over loopback: the API, its workers, and what they survive."""
 
 import json
+import os
 import signal
 import socket
 import threading
@@ -70,6 +71,17 @@ def test_an_idea_becomes_a_report(api: httpx.Client, served: Served) -> None:
     assert shown["status"] == "completed"
     assert "# Urban bees" in report
     assert report.strip() in Path(shown["path"]).read_text("utf-8")
+
+
+def test_one_call_follows_a_run_to_its_end(api: httpx.Client) -> None:
+    path = f"/explorations/{submitted(api)}/events"
+
+    with api.stream("GET", path, params={"format": "data"}) as reply:
+        seen = [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line]
+
+    assert seen[0]["type"] == "status_changed"
+    assert seen[-1] == {"type": "status_changed", "from": "running", "to": "completed"}
+    assert api.get(path, headers={"Last-Event-ID": str(len(seen))}).status_code == 204
 
 
 def test_the_wrong_token_sees_nothing(served: Served) -> None:
@@ -163,6 +175,25 @@ def test_a_run_that_dies_with_the_server_is_taken_up_by_the_next(tmp_path: Path)
             assert [number for number, _ in seen] == list(range(before + 1, seen[-1][0] + 1))
             assert api.get(f"/explorations/{running}").json()["status"] == "completed"
 
+    assert len(model.requests) == 3  # the tool's step, the one that died, and its repetition
+
+
+def test_a_run_whose_worker_is_killed_is_taken_up_once_by_the_next(tmp_path: Path) -> None:
+    steps = [
+        answer(tool_use("list_research", {})),
+        answer(REPORT, fault=hang(times=1)),
+    ]
+    with FakeAnthropic(ByConversation(steps)) as model:
+        env = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}
+        with Served(tmp_path, env) as served, served.client() as api:
+            running = submitted(api)
+            before = seen_when(api, running, lambda: len(model.requests) == 2)
+            for pid in served.workers():
+                os.kill(pid, signal.SIGKILL)
+            seen = followed(api, running, before)
+            shown = api.get(f"/explorations/{running}").json()
+
+    assert seen[-1][1]["to"] == shown["status"] == "completed"
     assert len(model.requests) == 3  # the tool's step, the one that died, and its repetition
 
 

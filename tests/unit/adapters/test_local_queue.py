@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.queue import CLAIM_SECONDS, LocalQueue
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.queue import LocalQueue
 from idea_explorer.domain.ids import new_id
 from idea_explorer.ports import Job
 from tests.fakes.clock import ManualClock
@@ -16,9 +17,10 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
         self.path = folder / "queue.db"
-        self.queue = self.restarted()
+        self.queue = self.another()
 
-    def restarted(self) -> LocalQueue:
+    def another(self) -> LocalQueue:
+        """The queue as another process has it open."""
         return LocalQueue(self.path, self.clock)
 
     def take(self) -> Job:
@@ -71,25 +73,54 @@ def test_a_delayed_job_waits(world: World) -> None:
     assert world.take() == Job(1, FIRST, 1, attempts=1)
 
 
-def test_a_job_whose_worker_died_is_due_again(world: World) -> None:
+def test_a_job_whose_process_died_is_due_again_once(world: World) -> None:
     world.queue.send(FIRST, 1)
     world.take()
-    queue = world.restarted()
-    assert queue.take() is None
+    world.queue.close()
+    second, third = world.another(), world.another()
 
-    world.clock.pass_time(CLAIM_SECONDS)
+    second.release_lost()
+    third.release_lost()
 
-    assert queue.take() == Job(1, FIRST, 1, attempts=2)
+    assert second.take() == Job(1, FIRST, 1, attempts=2)
+    third.release_lost()  # it looks again, and may have looked before
+    assert third.take() is None
 
 
-def test_a_job_that_is_kept_stays_with_its_worker(world: World) -> None:
+def test_a_job_stays_with_its_process_however_long_that_is_silent(world: World) -> None:
+    """A process that computes, or that the machine gives no time, is not overtaken: neither by others nor by
+    its own threads."""
     world.queue.send(FIRST, 1)
     job = world.take()
-    for _ in range(10):
-        world.clock.pass_time(CLAIM_SECONDS - 1)
-        world.queue.keep(job)
+    other = world.another()
+    world.clock.pass_time(3_600)
+    for queue in (world.queue, other):
+        queue.release_lost()
 
-    assert world.queue.take() is None
+    assert (world.queue.take(), other.take()) == (None, None)
+    world.queue.done(job)
+    assert not world.queue.has(FIRST, 1)
+
+
+def test_a_second_job_of_a_run_waits_for_the_first(world: World) -> None:
+    """As a decision does that comes while the run goes on: taken now, it would end what runs."""
+    world.queue.send(FIRST, 1)
+    job = world.take()
+    world.queue.send(FIRST, 1)
+    world.queue.send(SECOND, 1)
+
+    assert world.take().exploration_id == SECOND
+    assert world.another().take() is None
+    world.queue.done(job)
+    assert world.take().exploration_id == FIRST
+
+
+def test_another_run_of_an_exploration_does_not_wait(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    world.take()
+    world.queue.send(FIRST, 2)
+
+    assert world.take().run == 2
 
 
 def test_a_job_that_is_put_back_is_due_at_once(world: World) -> None:
@@ -99,21 +130,59 @@ def test_a_job_that_is_put_back_is_due_at_once(world: World) -> None:
     assert world.take().attempts == 2
 
 
+def test_a_job_that_is_left_behind_is_taken_up_in_the_same_attempt(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    world.queue.leave(world.take())
+    other = world.another()
+    other.release_lost()
+    assert other.take() is None  # its threads may still be at it
+
+    world.queue.close()
+    other.release_lost()
+
+    assert other.take() == Job(1, FIRST, 1, attempts=1)
+
+
 def test_a_job_that_is_done_never_comes_again(world: World) -> None:
     world.queue.send(FIRST, 1)
-    job = world.take()
-    world.queue.done(job)
-    world.queue.keep(job)
+    world.queue.done(world.take())
+    world.queue.close()
     world.clock.pass_time(1_000)
+    world.queue.release_lost()
 
     assert world.queue.take() is None
 
 
-def test_a_job_is_taken_as_long_as_its_worker_lives(world: World) -> None:
+def test_a_job_is_taken_as_long_as_its_process_lives(world: World) -> None:
     world.queue.send(FIRST, 1)
-    waiting = world.queue.is_taken(FIRST, 1)
+    other = world.another()
+    waiting = other.is_taken(FIRST, 1)
     world.take()
-    taken = world.queue.is_taken(FIRST, 1)
-    world.clock.pass_time(CLAIM_SECONDS + 1)
+    taken = other.is_taken(FIRST, 1)
+    world.queue.close()
 
-    assert (waiting, taken, world.queue.is_taken(FIRST, 1)) == (False, True, False)
+    assert (waiting, taken, other.is_taken(FIRST, 1)) == (False, True, False)
+
+
+def test_jobs_that_wait_for_a_worker_are_noticed(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    assert not world.queue.is_behind(1.0)
+    world.clock.pass_time(1.0)
+    assert world.queue.is_behind(1.0)
+
+    world.take()
+
+    assert not world.queue.is_behind(1.0)
+
+
+def test_what_an_earlier_version_had_taken_is_due_once_its_time_is_over(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    until = world.clock.now().timestamp() + 5
+    Database(world.path, "").execute("UPDATE work SET taken = 1, due = ?", [until])
+
+    world.queue.release_lost()
+    assert (world.queue.is_taken(FIRST, 1), world.queue.take()) == (True, None)
+    world.clock.pass_time(5)
+    world.queue.release_lost()
+
+    assert world.take().exploration_id == FIRST

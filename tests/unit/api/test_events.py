@@ -1,6 +1,7 @@
 """The live view: nothing is missed, nothing comes twice, and it ends."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.api.app import build_handler
+from idea_explorer.api.gateway import LocalContext, build_gateway_event
 from idea_explorer.domain.events import StatusChanged, TextDelta
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Pause
@@ -240,6 +242,81 @@ def test_a_strange_last_event_id_is_refused(api: Api, given: str) -> None:
 
 def test_an_empty_last_event_id_is_the_beginning(api: Api) -> None:
     assert numbers(events(api, with_texts(api, "a"), "")) == [1, 2]
+
+
+def streamed(api: Api, exploration: Exploration, after: int = 0, query: str = "") -> Iterator[str]:
+    """The parts of a response to somebody who takes it in parts."""
+    headers = {"accept": "text/event-stream", "last-event-id": str(after)}
+    target = f"/explorations/{exploration.id}/events{query}"
+    event = build_gateway_event("GET", target, headers, b"", "ada")
+    answer = api.handle(event, LocalContext(streams=True))
+    assert answer["statusCode"] == 200
+    body = answer["body"]
+    assert isinstance(body, Iterator)
+    return body
+
+
+def test_a_stream_goes_on_with_each_event_until_the_run_has_ended(api: Api) -> None:
+    running = with_texts(api, "a", "b")
+
+    stream = streamed(api, running, 1)
+    parts = [next(stream)]
+    api.emit(running, TextDelta(content="c"))
+    parts.append(next(stream))
+    api.store.save(
+        running.finished("completed", at=api.clock.now()),
+        [StatusChanged(from_="running", to="completed")],
+    )
+    parts += stream
+
+    assert [numbers(Reply(200, {}, part)) for part in parts] == [[2, 3], [4], [5]]
+    assert parts[-1].endswith("retry: 100\n\n")
+
+
+def test_a_silent_stream_is_kept_alive(api: Api) -> None:
+    stream = streamed(api, with_texts(api, "a"), 2)
+
+    assert [next(stream), next(stream), next(stream)] == [
+        "retry: 2000\n\n",
+        *["retry: 100\n\n"] * 2,
+    ]
+    assert api.clock.elapsed == pytest.approx(30, abs=1)
+
+
+def test_a_stream_says_once_what_a_run_waits_for_and_when_it_goes_on(api: Api) -> None:
+    running = with_texts(api, "a")
+    stream = streamed(api, running, 2)
+    next(stream)
+    pause = Pause(sentence="Overloaded.", until=api.clock.now() + timedelta(seconds=8))
+    api.store.save(running.replace(pause=pause))
+
+    parts = [next(stream), next(stream)]
+
+    assert parts == [": Overloaded.\n\nretry: 100\n\n", "retry: 100\n\n"]
+    assert 8 <= api.clock.elapsed < 8 + 15 + 1
+
+
+def test_a_stream_of_data_has_nothing_else(api: Api) -> None:
+    running = with_texts(api, "a")
+    data = 'data: {"type":"text_delta","content":"a"}\n\n'
+
+    assert next(streamed(api, running, 1, "?format=data")) == data
+    assert api.get(f"/explorations/{running.id}/events?format=data").text.endswith(data)
+    assert api.get(f"/explorations/{running.id}/events?format=xml").fields.keys() == {"format"}
+
+
+def test_what_is_over_or_refused_is_no_stream(api: Api) -> None:
+    done = api.run_to(api.submitted(), "completed")
+    target = f"/explorations/{done.id}/events"
+    answers = [
+        api.handle(
+            build_gateway_event("GET", target, {"last-event-id": after}, b"", "ada"),
+            LocalContext(streams=True),
+        )
+        for after in ("2", "99")
+    ]
+
+    assert [answer["statusCode"] for answer in answers] == [204, 422]
 
 
 class Full:

@@ -70,6 +70,20 @@ def test_a_bug_that_passes_costs_nothing_but_time(tmp_path: Path) -> None:
     assert world.exploration.status == "completed"
 
 
+def test_a_run_that_ends_its_process_each_time_is_settled(tmp_path: Path) -> None:
+    """Nothing but the count is left of such an attempt."""
+    world = World(tmp_path, REPORT)
+    for _ in range(MAX_ATTEMPTS):
+        assert world.queue.take() is not None
+        world.queue.close()
+        world.queue.release_lost()
+
+    world.work()
+
+    assert world.exploration.status == "failed"
+    assert not world.work()
+
+
 def test_what_no_repetition_can_cure_is_settled_at_once(tmp_path: Path) -> None:
     world = World(tmp_path, REPORT)
 

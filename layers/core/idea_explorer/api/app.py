@@ -5,7 +5,7 @@ Without Powertools' resolver, which loads the classes of all event sources, asyn
 """
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from idea_explorer.api.http import (
@@ -73,12 +73,13 @@ def _find_route(method: str, address: str) -> tuple[Route | None, dict[str, str]
 
 def _to_proxy_response(response: ApiResponse) -> dict[str, Any]:
     headers = {**SECURITY_HEADERS, **response.headers}
-    if response.body is not None:
+    body = response.body
+    if body is not None:
         headers["Content-Type"] = response.content_type
     return {
         "statusCode": response.status,
         "multiValueHeaders": {name: [value] for name, value in headers.items()},
-        "body": response.text(),
+        "body": body if isinstance(body, Iterator) else response.text(),
         "isBase64Encoded": False,
     }
 

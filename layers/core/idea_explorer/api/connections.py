@@ -116,6 +116,7 @@ class Connection(H11Protocol):
         self._limits = connections.limits
         self._head = HeadCheck(self._limits.head_bytes, self._limits.headers)
         self._head_timer: asyncio.TimerHandle | None = None
+        self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
     def exchange(self) -> RequestResponseCycle | None:
@@ -133,7 +134,18 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._registry.remove(self)
         self._stop_head_timer()
+        self._stop_stall_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The peer reads more slowly than it is sent to, or not at all: a response in parts waits for it."""
+        super().pause_writing()
+        seconds = self._limits.response_seconds
+        self._stall_timer = self.loop.call_later(seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_stall_timer()
+        super().resume_writing()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio looks at the result
         """A peer that has sent a whole request and then closed its side still gets the response."""
@@ -216,6 +228,11 @@ class Connection(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _stop_stall_timer(self) -> None:
+        if self._stall_timer is not None:
+            self._stall_timer.cancel()
+            self._stall_timer = None
 
 
 TOO_MANY = "Too many connections. Try again in a moment."

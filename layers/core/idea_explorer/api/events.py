@@ -1,40 +1,87 @@
-"""The live view: numbered events as server-sent events, by polling.
+"""The live view: numbered events as server-sent events, in a stream or by polling.
 
-API Gateway buffers a Lambda response until it is complete, so a response carries the events since
-Last-Event-ID and ends with `retry`, the pause before the next call. `idea serve` waits for an event if
-there are none; a deployment answers at once. A client that sends the last id it saw gets every event
-exactly once.
+`idea serve` holds the connection open and sends each event when it happens, until the run has ended. API
+Gateway buffers a Lambda response until it is complete, so there a response carries the events since
+Last-Event-ID and ends with `retry`, the pause before the next call. A client that sends the last id it saw
+gets every event exactly once, in either way.
 """
 
+import math
 import re
+from collections.abc import Callable, Iterator
+from typing import Literal, TypeAlias
+
+from pydantic import ConfigDict
 
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import EventList, EventView
-from idea_explorer.ports import NumberedEvent
+from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable
 from idea_explorer.usecases.follow import News, follow
 
 MARGIN_SECONDS = 3.0  # left of the function's time for sending the response
+KEEP_ALIVE_SECONDS = (
+    15.0  # proxies close a connection that is silent for a minute, some for half of that
+)
 EVENT_STREAM = "text/event-stream; charset=utf-8"
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # for reverse proxies, which would collect events
 _NUMBER = re.compile(r"[0-9]{1,9}")
+Render: TypeAlias = Callable[[News], str]
+
+
+class EventsQuery(DomainModel):
+    """`data` leaves out everything but the data of events, for clients that read nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["data"] | None = None
 
 
 def show_events(call: ApiCall, deps: Deps) -> ApiResponse:
+    is_bare = call.parse_query(EventsQuery).format == "data"
     exploration = find_readable(call.path["exploration_id"], call.owner, deps)
     after = _parse_last_event_id(call)
-    news = follow(
-        exploration.id,
-        after,
-        deps,
-        wait_seconds=min(deps.events_wait_seconds, call.seconds_left - MARGIN_SECONDS),
-    )
     if _wants_json(call):
-        return ApiResponse(200, _build_list(news, after))
+        return ApiResponse(200, _build_list(_follow(call, exploration.id, after, deps), after))
+    render = _render_data if is_bare else _render
+    streams = call.streams and deps.events_wait_seconds > 0
+    news = (
+        follow(exploration.id, after, deps, wait_seconds=0.0)
+        if streams
+        else _follow(call, exploration.id, after, deps)
+    )
     if news.over:
         return ApiResponse(204)
-    stream = "".join(_format_event(event) for event in news.events) + _format_comment(news)
-    return ApiResponse(200, f"{stream}retry: {_retry_ms(news)}\n\n", content_type=EVENT_STREAM)
+    body = _stream(exploration.id, after, news, deps, render) if streams else render(news)
+    headers = UNBUFFERED if streams else {}
+    return ApiResponse(200, body, content_type=EVENT_STREAM, headers=headers)
+
+
+def _follow(call: ApiCall, exploration_id: ExplorationId, after: int, deps: Deps) -> News:
+    wait_seconds = min(deps.events_wait_seconds, call.seconds_left - MARGIN_SECONDS)
+    return follow(exploration_id, after, deps, wait_seconds=wait_seconds)
+
+
+def _stream(
+    exploration_id: ExplorationId, after: int, news: News, deps: Deps, render: Render
+) -> Iterator[str]:
+    """The news, and then all others as they come, until the run has ended. A run that begins or ceases to
+    wait is news too."""
+    clock = deps.clock
+    last, waits_for, sent = after, None, -math.inf
+    wait_seconds = min(deps.events_wait_seconds, KEEP_ALIVE_SECONDS)
+    while not news.over:
+        is_news = news.events or news.waits_for != waits_for
+        if is_news or clock.monotonic() - sent >= KEEP_ALIVE_SECONDS:
+            yield render(news)
+            sent = clock.monotonic()
+        waits_for = news.waits_for
+        last = news.events[-1].number if news.events else last
+        if waits_for:
+            clock.sleep(news.retry_seconds)
+        news = follow(exploration_id, last, deps, wait_seconds=wait_seconds)
 
 
 def _parse_last_event_id(call: ApiCall) -> int:
@@ -50,14 +97,16 @@ def _wants_json(call: ApiCall) -> bool:
     return "application/json" in accepted and "text/event-stream" not in accepted
 
 
-def _format_event(event: NumberedEvent) -> str:
-    """`data` fits on one line because JSON escapes line breaks."""
-    return f"id: {event.number}\nevent: {event.type}\ndata: {event.data}\n\n"
+def _render(news: News) -> str:
+    """Data fits on one line because JSON escapes line breaks. The comment, what the run waits for, is only
+    for people to read."""
+    frames = [f"id: {e.number}\nevent: {e.type}\ndata: {e.data}\n\n" for e in news.events]
+    comment = f": {news.waits_for}\n\n" if news.waits_for else ""
+    return f"{''.join(frames)}{comment}retry: {_retry_ms(news)}\n\n"
 
 
-def _format_comment(news: News) -> str:
-    """What the run is waiting for. Clients ignore comments, so this is only for people to read."""
-    return f": {news.waits_for}\n\n" if news.waits_for else ""
+def _render_data(news: News) -> str:
+    return "".join(f"data: {event.data}\n\n" for event in news.events)
 
 
 def _retry_ms(news: News) -> int:

@@ -14,7 +14,10 @@ LOCAL_ARN = "arn:aws:execute-api:local:000000000000:local/local/*/*"
 
 @dataclass(frozen=True)
 class LocalContext:
+    """`streams`: whether the response may be sent in parts, each when it is there."""
+
     function_name: str = "api"
+    streams: bool = False
 
     def get_remaining_time_in_millis(self) -> int:
         return int(CALL_SECONDS * 1_000)

@@ -7,7 +7,7 @@ shape `{error: {type, message, details?}}` and never echo a value that was sent 
 import base64
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
@@ -156,10 +156,11 @@ class RequestError(Exception):
 
 @dataclass(frozen=True)
 class ApiResponse:
-    """The body is a model, a JSON object, or text of the given content type."""
+    """The body is a model, a JSON object, or text of the given content type. Only a caller that takes it
+    in parts (`ApiCall.streams`) gets an iterator of them."""
 
     status: int
-    body: BaseModel | JsonObject | str | None = None
+    body: BaseModel | JsonObject | str | Iterator[str] | None = None
     content_type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -194,6 +195,7 @@ class ApiCall:
     address: str
     prefix: str
     seconds_left: float
+    streams: bool = False
 
     @classmethod
     def from_event(
@@ -217,6 +219,7 @@ class ApiCall:
             address=address,
             prefix=address.removesuffix(own) if has_prefix else "",
             seconds_left=context.get_remaining_time_in_millis() / 1_000,
+            streams=getattr(context, "streams", False),
         )
 
     def header(self, name: str) -> str:

@@ -4,7 +4,7 @@ itself before its body is read, and hands it to the API's handler as an API Gate
 import asyncio
 import base64
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,9 +30,11 @@ StoreFile: TypeAlias = Callable[[str, str, bytes], None]
 
 @dataclass(frozen=True)
 class Response:
+    """A body that is an iterator is sent part by part, each when it is there."""
+
     status: int
     headers: Headers
-    body: bytes
+    body: bytes | Iterator[str]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,10 @@ class LocalApp:
                 response, is_read = Response(error.status, *render_error(error)), False
             except _DisconnectedError:
                 return
-            await self._send(response, send, None if is_read else receive)
+            if isinstance(response.body, bytes):
+                await self._send(response, response.body, send, None if is_read else receive)
+            else:
+                await _send_parts(response, response.body, send, receive)
 
     async def _respond(
         self, request: Request, receive: "ASGIReceiveCallable"
@@ -91,7 +96,7 @@ class LocalApp:
         # without a token no route needs the body: it says 401, or is public
         body = await self._read_body(request, receive) if owner else b""
         event = build_gateway_event(request.method, request.target, request.headers, body, owner)
-        answer = await _call_in_thread(partial(self.handle, event, LocalContext()))
+        answer = await _call_in_thread(partial(self.handle, event, LocalContext(streams=True)))
         is_read = owner is not None or request.length == 0
         return _convert(answer, closes=not is_read), is_read
 
@@ -146,32 +151,67 @@ class LocalApp:
         return b"".join(parts)
 
     async def _send(
-        self, response: Response, send: "ASGISendCallable", unread: "ASGIReceiveCallable | None"
+        self,
+        response: Response,
+        body: bytes,
+        send: "ASGISendCallable",
+        unread: "ASGIReceiveCallable | None",
     ) -> None:
         """`unread`: what the peer goes on sending is discarded for a moment, because closing at once would
         reset the connection and may take the response with it."""
-        await send(
-            {
-                "type": "http.response.start",
-                "status": response.status,
-                "headers": response.headers,
-                "trailers": False,
-            }
-        )
-        await send(
-            {
-                "type": "http.response.body",
-                "body": response.body,
-                "more_body": unread is not None,
-            }
-        )
+        await _send_head(response, send)
+        await _send_body(body, send, more=unread is not None)
         if unread is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.limits.discard_seconds):
                     while (message := await unread())["type"] == "http.request":
                         if not message["more_body"]:
                             break
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await _send_body(b"", send, more=False)
+
+
+async def _send_head(response: Response, send: "ASGISendCallable") -> None:
+    await send(
+        {
+            "type": "http.response.start",
+            "status": response.status,
+            "headers": response.headers,
+            "trailers": False,
+        }
+    )
+
+
+async def _send_body(body: bytes, send: "ASGISendCallable", *, more: bool) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def _send_parts(
+    response: Response,
+    parts: Iterator[str],
+    send: "ASGISendCallable",
+    receive: "ASGIReceiveCallable",
+) -> None:
+    """Until the last part has been sent, or the peer has gone."""
+    await _send_head(response, send)
+    gone = asyncio.ensure_future(_wait_until_gone(receive))
+    try:
+        while True:
+            part = asyncio.ensure_future(_call_in_thread(partial(next, parts, None)))
+            await asyncio.wait({part, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                part.cancel()
+                return
+            text = part.result()
+            await _send_body((text or "").encode(), send, more=text is not None)
+            if text is None:
+                return
+    finally:
+        gone.cancel()
+
+
+async def _wait_until_gone(receive: "ASGIReceiveCallable") -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class _DisconnectedError(Exception):
@@ -200,11 +240,13 @@ def _convert(answer: Mapping[str, Any], *, closes: bool) -> Response:
     """API Gateway's proxy response as HTTP."""
     many = answer.get("multiValueHeaders") or {}
     headers = {**answer.get("headers", {}), **{name: ", ".join(v) for name, v in many.items()}}
-    text = str(answer.get("body") or "")
-    body = base64.b64decode(text) if answer.get("isBase64Encoded") else text.encode()
     status = int(answer["statusCode"])
-    if status != 204:
-        headers["Content-Length"] = str(len(body))
     if closes:
         headers["Connection"] = "close"
+    given = answer.get("body") or ""
+    if isinstance(given, Iterator):
+        return Response(status, encode_headers(headers), given)
+    body = base64.b64decode(given) if answer.get("isBase64Encoded") else str(given).encode()
+    if status != 204:
+        headers["Content-Length"] = str(len(body))
     return Response(status, encode_headers(headers), body)

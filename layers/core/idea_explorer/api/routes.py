@@ -110,6 +110,7 @@ ROUTES: tuple[Route, ...] = (
         "api.events:show_events",
         "Follow an exploration live",
         returns={200: ("text/event-stream", "api.views:EventList"), 204: (None,)},
+        asks="api.events:EventsQuery",
         headers={"Last-Event-ID": "the number of the last event received; later ones are sent"},
     ),
     Route(

@@ -52,6 +52,11 @@ def with_folder(settings: Settings, research: str | None) -> Settings:
     return settings.model_copy(update=named)
 
 
+def with_absolute_folder(settings: Settings) -> Settings:
+    """For `idea serve`: its clients are in other folders, so the paths that they get are absolute."""
+    return settings.model_copy(update={"research_dir": settings.research_dir.resolve()})
+
+
 def missing_github_variable(settings: Settings) -> str | None:
     """The one of the two that is not set."""
     if bool(settings.github_token) == bool(settings.github_repository):

@@ -1,4 +1,7 @@
-"""`idea serve`: the API and its workers on this machine, over embedded stores."""
+"""`idea serve`: the API and its workers on this machine, over embedded stores.
+
+This process answers requests. Explorations run in processes of their own (docs/adr/0022).
+"""
 
 import argparse
 import os
@@ -6,33 +9,19 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from datetime import timedelta
-from functools import partial
 
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.connections import ConnectionLimits
 from idea_explorer.api.server import ApiServer
-from idea_explorer.cli.arguments import read_settings
+from idea_explorer.cli.arguments import read_settings, with_absolute_folder
+from idea_explorer.cli.worker_processes import WorkerProcesses, worker_commands
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
-from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.names import split_names
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
-from idea_explorer.usecases.approvals.wait import all_decided, expire
-from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.jobs import run_job, settle_abandoned
-from idea_explorer.usecases.notify import deliver_due
-from idea_explorer.usecases.workers import Workers
 from idea_explorer.wiring.deps import server_deps
-from idea_explorer.wiring.local import (
-    LOCAL_OWNER,
-    cli_log,
-    local_queue,
-    local_uploads,
-    worked_on_here,
-)
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, local_queue, local_uploads
 from idea_explorer.wiring.toolsets import check_folder
 
 MAX_PORT = 65_535
@@ -40,7 +29,6 @@ OPEN_FILES = 8_192
 # How long a thread that computes may make others wait: the interpreter's 5 ms are for each such thread, and a
 # response needs it several times.
 SWITCH_SECONDS = 0.0005
-LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,13 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = read_settings(arguments.research, reads_research=True)
     check_folder(settings)
-    # clients are in other folders, so the paths that they get are absolute
-    settings = settings.model_copy(update={"research_dir": settings.research_dir.resolve()})
+    settings = with_absolute_folder(settings)
     log = cli_log(sys.stderr if arguments.debug else None)
     deps = server_deps(settings, log)
-    jobs = local_queue(settings)
     uploads = local_uploads(settings)
-    worked_on = worked_on_here(settings)
     token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
     with (
@@ -67,17 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
             proxies=split_names(settings.trusted_proxies),
             limits=ConnectionLimits.for_open_files(_raise_open_files()),
         ) as server,
-        Workers(
-            jobs,
-            lambda job: run_job(job, jobs, deps),
-            _build_recovery(
-                deps,
-                settings.approval_days,
-                lambda: settle_abandoned(LOCAL_OWNER, deps, worked_on),
-            ),
-            arguments.workers,
+        WorkerProcesses(
+            worker_commands(arguments.workers, _worker_options(arguments)),
+            local_queue(settings).is_behind,
+            deps.clock,
             log,
-            partial(deliver_due, deps),
         ),
     ):
         _stop_on_signals(server)
@@ -115,27 +94,10 @@ def _read_token(clock: Clock) -> tuple[str, str]:
     return token, dump_tokens([stored])
 
 
-def _build_recovery(
-    deps: Deps, approval_days: float, settle: Callable[[], Iterable[Exploration]]
-) -> Callable[[], None]:
-    """Queues runs that are queued or decided but have no job; sending a job twice is harmless. Expires
-    approvals that nobody decided on in time, and settles runs whose command was killed."""
-
-    def recover() -> None:
-        for exploration in settle():
-            deps.queue().send(exploration.id, exploration.run.number)
-        moment = deps.clock.now() - timedelta(seconds=LOST_SECONDS)
-        for exploration in deps.explorations.unchanged_since("queued", moment):
-            if not exploration.run.by_command:
-                deps.queue().send(exploration.id, exploration.run.number)
-        now = deps.clock.now()
-        for exploration in deps.explorations.unchanged_since("awaiting_approval", now):
-            if exploration.updated_at < now - timedelta(days=approval_days):
-                expire(exploration.id, exploration.run.number, deps)
-            if exploration.cancel_requested or all_decided(exploration.id, deps):
-                deps.queue().send(exploration.id, exploration.run.number)
-
-    return recover
+def _worker_options(arguments: argparse.Namespace) -> list[str]:
+    """What the workers cannot read in the environment, which they have from this process."""
+    research = [f"--research={arguments.research}"] if arguments.research else []
+    return [*research, *(["--debug"] if arguments.debug else [])]
 
 
 def _stop_on_signals(server: ApiServer) -> None:

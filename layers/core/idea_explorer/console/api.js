@@ -112,14 +112,18 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 			if (response.status === 204) return last;
 			let comment;
 			for await (const frame of readFrames(response.body)) {
-				if (frame.retry) wait = Number(frame.retry);
 				comment = frame.comment ?? comment;
+				if (frame.retry) {
+					// the last of the frames that belong together; `idea serve` sends more on the same connection
+					wait = Number(frame.retry);
+					onState(true, comment);
+					comment = undefined;
+				}
 				const number = Number(frame.id);
 				if (!(number > last)) continue;
 				last = number;
 				onEvent(JSON.parse(frame.data));
 			}
-			onState(true, comment);
 		} catch (error) {
 			if (signal.aborted) return last;
 			if (error.isFinal) throw error;

@@ -38,15 +38,18 @@ class Job:
 
 
 class Jobs(Protocol):
-    """The workers' end of a queue. A taken job becomes due again unless its worker keeps it."""
+    """The workers' end of a queue. A job stays with the process that took it until that has ended."""
 
     def take(self) -> Job | None:
         """Claim the job that has been due the longest."""
 
-    def keep(self, job: Job) -> None:
-        """Heartbeat: call it about once a second while the job runs."""
+    def release_lost(self) -> None:
+        """Make jobs due again whose process has ended; call it about once a second."""
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None: ...
+
+    def leave(self, job: Job) -> None:
+        """The process is about to end: whoever takes the job next begins the same attempt."""
 
     def done(self, job: Job) -> None: ...
 

@@ -85,3 +85,6 @@ class Deps:
     running_too_long_seconds: int = 7_200  # longer than any deadline plus all attempts to publish
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0
+    text_seconds: float = (
+        0.5  # for which text is collected before it is stored: each time costs a write
+    )

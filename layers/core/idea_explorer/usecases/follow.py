@@ -22,6 +22,9 @@ IDLE_SECONDS = 5.0  # it has waited for long, in the queue, for a person or for 
 IDLE_SHARE = 0.25  # of the time that it has waited so far
 MIN_PAUSE_SECONDS = 0.1  # where the call itself waits, the pause only groups events
 MAX_CHARACTERS = 2_000_000  # Lambda's answers end at 6 MB, and a character may take three bytes
+LOOK_SECONDS = (
+    0.5  # how often to read the record of a run without events, which takes longer than that
+)
 # a worker that dies between the last status and its event leaves no last event to wait for
 SETTLED = timedelta(seconds=30)
 
@@ -45,19 +48,22 @@ def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_second
     """
     clock = deps.clock
     began = clock.monotonic()
+    look_at = 0.0
     while True:
         if found := deps.events.read(exploration_id, after=after, limit=MAX_EVENTS):
             events = list(_take_fitting(found))
             pause = MIN_PAUSE_SECONDS if _ends(events[-1]) else BUSY_SECONDS
             return News(events, retry_seconds=_shorten(pause, wait_seconds))
-        exploration = deps.explorations.load(exploration_id)
-        if _is_over(exploration, after, deps):
-            return News([], over=True)
         waited = clock.monotonic() - began
-        waits_for = exploration.waits_for(clock.now())
-        if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
-            pause = _shorten(_pause_after(exploration, waits_for, clock.now()), wait_seconds)
-            return News([], waits_for=waits_for, retry_seconds=pause)
+        if waited >= min(look_at, wait_seconds):
+            look_at = waited + LOOK_SECONDS
+            exploration = deps.explorations.load(exploration_id)
+            if _is_over(exploration, after, deps):
+                return News([], over=True)
+            waits_for = exploration.waits_for(clock.now())
+            if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
+                pause = _shorten(_pause_after(exploration, waits_for, clock.now()), wait_seconds)
+                return News([], waits_for=waits_for, retry_seconds=pause)
         clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
 
 

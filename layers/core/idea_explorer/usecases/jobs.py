@@ -28,6 +28,7 @@ RETRY_SECONDS = 2.0
 def run_job(job: Job, jobs: Jobs, deps: Deps) -> None:
     """Run, publish and notify. Whatever happens, the job is done or due again, and no run stays open."""
     try:
+        _check_attempts(job)
         ended = explore_with_branches(job.exploration_id, job.run, deps, explore)
         if ended.status == "awaiting_approval":
             jobs.done(job)  # the decision queues it again
@@ -50,6 +51,12 @@ def run_job(job: Job, jobs: Jobs, deps: Deps) -> None:
         settled = settle(job.exploration_id, job.run, "broken", deps, error=known)
         send_webhook(settled, deps)
     jobs.done(job)
+
+
+def _check_attempts(job: Job) -> None:
+    """Attempts that end with an error are counted below. The others ended their process."""
+    if job.attempts > MAX_ATTEMPTS:
+        raise RuntimeError(f"Its process ended in each of {MAX_ATTEMPTS} attempts.")
 
 
 def _log_wait(deps: Deps, sentence: str) -> None:

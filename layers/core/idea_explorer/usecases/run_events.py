@@ -33,8 +33,6 @@ from idea_explorer.usecases.deps import Deps
 if TYPE_CHECKING:
     from idea_explorer.ports import EventLog, EventSink
 
-GROUP_SECONDS = 0.5  # text is stored about twice a second: live enough, and far fewer writes
-
 
 class History:
     """Stores events under the exploration's lease.
@@ -69,18 +67,23 @@ class History:
 
 
 class GroupedText:
-    """Collects deltas of one kind. Any other event sends them first, which keeps the order."""
+    """Collects deltas of one kind for so many seconds, also if no other follows. Any other event sends
+    them first, which keeps the order."""
 
-    def __init__(self, inner: EventSink, clock: Clock) -> None:
+    def __init__(self, inner: EventSink, clock: Clock, seconds: float) -> None:
         self._inner = inner
         self._clock = clock
+        self._seconds = seconds
         self._kind: type[TextDelta | ThinkingDelta] = TextDelta
         self._parts: list[str] = []
         self._since = 0.0
+        self._timer: threading.Timer | None = None
+        self._failure: Exception | None = None
         self._lock = threading.Lock()
 
     def emit(self, event: RunEvent) -> None:
         with self._lock:
+            self._raise_failure()
             if isinstance(event, TextDelta | ThinkingDelta):
                 self._collect(event)
             else:
@@ -90,6 +93,7 @@ class GroupedText:
     def flush(self) -> None:
         """Send what was collected, before something later is stored."""
         with self._lock:
+            self._raise_failure()
             self._flush()
 
     def _collect(self, delta: TextDelta | ThinkingDelta) -> None:
@@ -98,14 +102,32 @@ class GroupedText:
             self._kind = type(delta)
         if not self._parts:
             self._since = self._clock.monotonic()
+            self._timer = threading.Timer(self._seconds, self._flush_in_time)
+            self._timer.daemon = True
+            self._timer.start()
         self._parts.append(delta.content)
-        if self._clock.monotonic() - self._since >= GROUP_SECONDS:
+        if self._clock.monotonic() - self._since >= self._seconds:
             self._flush()
 
     def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._parts:
             self._inner.emit(self._kind(content="".join(self._parts)))
             self._parts.clear()
+
+    def _flush_in_time(self) -> None:
+        """For a model that pauses after a word. A failure, such as a lost lease, is raised in the run."""
+        with self._lock:
+            try:
+                self._flush()
+            except Exception as error:  # noqa: BLE001  raised again at the next event
+                self._failure = error
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
 
 class BranchSink:
@@ -178,7 +200,8 @@ class RecordingSink:
 
     def __init__(self, exploration: Exploration, sinks: Sequence[EventSink], deps: Deps) -> None:
         self._explorations = deps.explorations
-        self._history = GroupedText(History(deps.events, exploration), deps.clock)
+        history = History(deps.events, exploration)
+        self._history = GroupedText(history, deps.clock, deps.text_seconds)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
 LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
+TEXT_SECONDS = 0.05  # on this machine: shown before anybody notices that it was not there at once
 
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:
@@ -83,6 +84,7 @@ def local_deps(
         publisher=partial(publishing.publisher, settings, commit=commit),
         writer_for=partial(writer_for, settings),
         retries_webhooks=False,
+        text_seconds=TEXT_SECONDS,
     )
 
 
@@ -126,7 +128,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         running_too_long_seconds=settings.running_too_long_seconds,
         events_wait_seconds=_events_wait_seconds(settings),
         # polling a table in the cloud costs money; polling the local database costs nothing
-        events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.1),
+        events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.03),
     )
 
 

@@ -6,34 +6,42 @@ SQLite's exclusive lock works on every system, and ends with its process however
 import sqlite3
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
 from idea_explorer.domain.errors import ExternalError, UnavailableError
-from idea_explorer.domain.ids import ExplorationId
 
 FOLDER_LOCK_SECONDS = 30.0
 LOCK_SECONDS = 1.0  # another process may be looking whether the run is locked
 
 
 class ProcessLock:
-    """Shows which explorations a process of this machine is running; each process has its own file."""
+    """Shows which explorations a process of this machine is running, and which workers are alive; each
+    process has its own file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
-    def held(self, exploration_id: ExplorationId) -> Iterator[None]:
-        path = self._folder / f"{exploration_id}.{uuid.uuid4().hex}.lock"
+    def held(self, name: str) -> Iterator[None]:
+        path = self._folder / f"{name}.{uuid.uuid4().hex}.lock"
         try:
             with lock_folder(path, LOCK_SECONDS):
                 yield
         finally:
             path.unlink(missing_ok=True)
 
-    def is_at_work(self, exploration_id: ExplorationId) -> bool:
-        return any(_is_locked(path) for path in self._folder.glob(f"{exploration_id}.*.lock"))
+    def is_at_work(self, name: str) -> bool:
+        return any(_is_locked(path) for path in self._folder.glob(f"{name}.*.lock"))
+
+    def remove_unheld(self, pattern: str, *, before: float) -> None:
+        """Remove the files of processes that were killed. One that is newer than `before` stays: its process
+        may be about to lock it."""
+        for path in self._folder.glob(f"{pattern}.lock"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before:
+                    _is_locked(path)
 
 
 def _is_locked(path: Path) -> bool:

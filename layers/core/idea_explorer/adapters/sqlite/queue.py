@@ -1,12 +1,32 @@
-"""The work queue in SQLite: at least once, in order, and it survives a restart."""
+"""The work queue in SQLite: at least once, in order, and it survives a restart.
 
+A job belongs to the process that took it until that process ends. What shows that it has not ended is a lock,
+which the system releases, and no message that the process would have to send in time: one that computes for
+a minute, or that the machine gives no time, keeps its jobs.
+"""
+
+import uuid
+from contextlib import ExitStack
 from pathlib import Path
 
+from idea_explorer.adapters.folder.locks import ProcessLock
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Clock, Job
 
-CLAIM_SECONDS = 5.0  # a worker that has been silent for this long is dead, and its job free again
+TIDY_SECONDS = 60.0  # after which the lock file of a worker that was killed is removed
+_DUE = """
+SELECT number FROM work WHERE due <= ? AND NOT taken AND NOT EXISTS
+    (SELECT 1 FROM work AS other WHERE other.id = work.id AND other.run = work.run AND other.taken)
+ORDER BY due, number LIMIT 1"""
+_TAKE = f"""
+UPDATE work SET attempts = attempts + 1, taken = 1 WHERE number = ({_DUE})
+RETURNING number, id, run, attempts"""  # noqa: S608  two texts of our own
+_TAKEN = "SELECT number, worker, due FROM work LEFT JOIN claims USING (number) WHERE taken"
+_RELEASE = """
+UPDATE work SET taken = 0 WHERE number = ?1 AND taken AND NOT EXISTS
+    (SELECT 1 FROM claims WHERE number = ?1 AND worker IS NOT ?2)"""
+_FORGET = "DELETE FROM claims WHERE number = ? AND worker IS ?"
 
 
 class LocalQueue(StoreFile):
@@ -15,6 +35,9 @@ class LocalQueue(StoreFile):
     def __init__(self, path: Path, clock: Clock) -> None:
         super().__init__(path)
         self._clock = clock
+        self._locks = ProcessLock(path.parent / "running")
+        self._worker = ""
+        self._lock = ExitStack()
 
     def send(self, exploration_id: ExplorationId, run: int, *, delay_seconds: int = 0) -> None:
         """Adds nothing if a job for the run is waiting already. One that a worker has taken does not
@@ -36,33 +59,68 @@ class LocalQueue(StoreFile):
 
     def is_taken(self, exploration_id: ExplorationId, run: int) -> bool:
         """Whether a live worker is doing this run."""
-        query = "SELECT 1 FROM work WHERE id = ? AND run = ? AND taken AND due > ?"
-        return self._db.row(query, [exploration_id, run, self._now()]) is not None
+        rows = self._db.rows(f"{_TAKEN} AND id = ? AND run = ?", [exploration_id, run])
+        return any(self._is_alive(worker, due) for _, worker, due in rows)
+
+    def is_behind(self, seconds: float) -> bool:
+        """Whether a job has been waiting this long for a worker."""
+        return self._db.row(_DUE, [self._now() - seconds]) is not None
 
     def take(self) -> Job | None:
+        """Two jobs of one run are never taken at once, by whomever: the second would end the first."""
         now = self._now()
+        if self._db.row(_DUE, [now]) is None:
+            return None
         with self._db.transaction() as db:
-            row = db.execute(
-                "UPDATE work SET due = ?, attempts = attempts + 1, taken = 1 WHERE number ="
-                " (SELECT number FROM work WHERE due <= ? ORDER BY due, number LIMIT 1)"
-                " RETURNING number, id, run, attempts",
-                (now + CLAIM_SECONDS, now),
-            ).fetchone()
-        return None if row is None else Job(row[0], ExplorationId(row[1]), row[2], row[3])
+            if not self._worker:
+                self._lock_name()
+            row = db.execute(_TAKE, (now,)).fetchone()
+            if row is None:
+                return None
+            db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (row[0], self._worker))
+        return Job(row[0], ExplorationId(row[1]), row[2], row[3])
 
-    def keep(self, job: Job) -> None:
-        self._update(job, self._now() + CLAIM_SECONDS, taken=True)
+    def release_lost(self) -> None:
+        rows = self._db.rows(_TAKEN)
+        lost = [(number, worker) for number, worker, due in rows if not self._is_alive(worker, due)]
+        if lost:
+            with self._db.transaction() as db:
+                for claim in lost:  # unless somebody else has released and taken it meanwhile
+                    db.execute(_RELEASE, claim)
+                    db.execute(_FORGET, claim)
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None:
-        self._update(job, self._now() + delay_seconds, taken=False)
+        due = self._now() + delay_seconds
+        with self._db.transaction() as db:
+            db.execute("UPDATE work SET due = ?, taken = 0 WHERE number = ?", (due, job.number))
+            db.execute("DELETE FROM claims WHERE number = ?", (job.number,))
+
+    def leave(self, job: Job) -> None:
+        query = "UPDATE work SET attempts = attempts - 1 WHERE number = ?"
+        self._db.execute(query, (job.number,))
 
     def done(self, job: Job) -> None:
-        self._db.execute("DELETE FROM work WHERE number = ?", (job.number,))
+        with self._db.transaction() as db:
+            db.execute("DELETE FROM work WHERE number = ?", (job.number,))
+            db.execute("DELETE FROM claims WHERE number = ?", (job.number,))
 
-    def _update(self, job: Job, due: float, *, taken: bool) -> None:
-        self._db.execute(
-            "UPDATE work SET due = ?, taken = ? WHERE number = ?", (due, taken, job.number)
-        )
+    def close(self) -> None:
+        """Give up all jobs that were taken here, as the end of the process does."""
+        self._lock.close()
+        self._worker = ""
+
+    def _lock_name(self) -> None:
+        """Before anybody can read the name in a claim: the worker would seem to have ended."""
+        self._locks.remove_unheld("worker-*", before=self._now() - TIDY_SECONDS)
+        name = f"worker-{uuid.uuid4().hex}"
+        self._lock.enter_context(self._locks.held(name))
+        self._worker = name
+
+    def _is_alive(self, worker: str | None, due: float) -> bool:
+        """An earlier version of this program had no lock, but a time until which it was alive."""
+        if worker is None:
+            return due > self._now()
+        return worker == self._worker or self._locks.is_at_work(worker)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

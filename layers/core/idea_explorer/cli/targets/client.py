@@ -2,7 +2,8 @@
 
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import cache
 from ipaddress import ip_address
 from typing import Any, Self
@@ -98,15 +99,25 @@ class ApiClient:
     def text(self, path: str) -> str:
         return self._send("GET", path).text
 
-    def stream(self, path: str, last_event_id: int) -> str | None:
-        """One response of the event stream, or None where nothing follows."""
+    def stream(self, path: str, last_event_id: int) -> Iterator[str] | None:
+        """The frames of one response of the event stream, each when it arrives, or None where nothing
+        follows. One that is cut off is dropped; the next call fetches it again."""
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(last_event_id)}
-        answer = self._send("GET", path, headers=headers)
+        answer = self._send("GET", path, stream=True, headers=headers)
         if answer.status_code == 204:
+            answer.close()
             return None
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            answer.close()
             raise self._not_our_api()
-        return answer.text
+        return self._read_frames(answer)
+
+    def _read_frames(self, answer: httpx.Response) -> Iterator[str]:
+        rest = ""
+        with closing(answer), self._named_failures():
+            for text in answer.iter_text():
+                *frames, rest = (rest + text).split("\n\n")
+                yield from frames
 
     def upload(self, form: Mapping[str, Any], content: bytes) -> None:
         """Send a file to where the API said. Another host does not get our token."""
@@ -125,9 +136,22 @@ class ApiClient:
         headers = {"Accept": "application/json", "Last-Event-ID": str(last_event_id)}
         return self._json(self._send("GET", path, headers=headers))
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def _send(
+        self, method: str, path: str, *, stream: bool = False, **options: Any
+    ) -> httpx.Response:
+        with self._named_failures():
+            request = self._http.build_request(method, path, **options)
+            answer = self._http.send(request, stream=stream)
+            if not answer.is_success:
+                answer.read()
+        if answer.is_success:
+            return answer
+        raise self._error_for(answer)
+
+    @contextmanager
+    def _named_failures(self) -> Iterator[None]:
         try:
-            answer = self._http.request(method, path, **options)
+            yield
         except httpx.TimeoutException as error:
             raise UpstreamTimeoutError(
                 f"{self.url} did not answer in time.", hint="Try again."
@@ -136,9 +160,6 @@ class ApiClient:
             raise NetworkError(
                 f"{self.url} could not be reached.", hint="Check IDEA_API_URL and the network."
             ) from error
-        if answer.is_success:
-            return answer
-        raise self._error_for(answer)
 
     def _json(self, answer: httpx.Response) -> Any:
         try:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
 DEFAULT_PAUSE_SECONDS = 1.0
+RETRY = "retry: "
 SUBMIT = RetryPolicy(first=1.0, factor=1.0, attempts=3)
 WRITE_SECONDS = (
     20  # a run that has all decisions is at work again by then, unless it waits for a slot
@@ -81,12 +82,27 @@ class DeploymentTarget:
         self, exploration_id: str, notify: Callable[[str], None], *, after: int = 0
     ) -> Iterator[ReceivedEvent]:
         """A lost connection is taken up again after the last event received. What the run waits for is
-        said once, however often the API repeats it. The API says how long to pause between calls."""
+        said once, however often the API repeats it. The API says how long to pause between calls, and
+        may hold one open for as long as the run lasts."""
         path = self._api.path(exploration_id, "events")
-        last, failures, comment = after, 0, ""
+        last, failures, said = after, 0, ""
         while True:
+            comment, pause = "", DEFAULT_PAUSE_SECONDS
             try:
-                stream = self._api.stream(path, last)
+                frames = self._api.stream(path, last)
+                if frames is None:
+                    return
+                for frame in frames:
+                    failures = 0
+                    for received in parse_stream(frame):
+                        last = received.number
+                        yield received
+                    if found := last_comment(frame):
+                        comment = found
+                        if comment != said:
+                            notify(comment)
+                    if frame.startswith(RETRY):  # the last of those that belong together
+                        pause, said, comment = retry_seconds(frame), comment, ""
             except ExplorerError as error:
                 failures += 1
                 again = RECONNECT.next(error, failures)
@@ -95,16 +111,7 @@ class DeploymentTarget:
                 notify(f"{error.message} Trying again.")
                 self._clock.sleep(again.seconds)
                 continue
-            failures = 0
-            if stream is None:
-                return
-            for received in parse_stream(stream):
-                last = received.number
-                yield received
-            before, comment = comment, last_comment(stream)
-            if comment and comment != before:
-                notify(comment)
-            self._clock.sleep(retry_seconds(stream))
+            self._clock.sleep(pause)
 
     def last_event_id(self, exploration_id: str) -> int:
         path = self._api.path(exploration_id, "events")
