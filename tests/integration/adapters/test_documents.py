@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,19 +93,30 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path: Path, n
     assert refused.value.sentence.count(". ") == 0
 
 
-def test_the_child_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for the parsers writes its environment down."""
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Has the child run this code instead of the parsers."""
+
+    def replace(code: str) -> None:
+        package = tmp_path / "idea_explorer" / "adapters" / "documents"
+        package.mkdir(parents=True)
+        for folder in (package, *package.parents[:2]):
+            (folder / "__init__.py").touch()
+        (package / "child.py").write_text(code)
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    return replace
+
+
+def test_the_child_gets_no_secret(
+    stand_in: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    package = tmp_path / "idea_explorer" / "adapters" / "documents"
-    package.mkdir(parents=True)
-    for folder in (package, *package.parents[:2]):
-        (folder / "__init__.py").touch()
-    (package / "child.py").write_text(
+    stand_in(
         "import json, os\n"
         "print(json.dumps({'label': '', 'text': ' '.join(os.environ)}))\n"
         "print(json.dumps({'remark': ''}))\n"
     )
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
 
     (part,) = READER.read(FileKind.PDF, b"", max_chars=1_000).parts
 
@@ -129,10 +141,23 @@ def test_a_parser_can_open_no_file_and_no_connection() -> None:
     assert ran.stdout.split() == [str(errno.EMFILE)] * 2
 
 
-def test_a_child_that_dies_without_a_word_is_a_file_that_cannot_be_read() -> None:
-    small = ChildProcessReader(DocumentLimits(megabytes=1))
-    with pytest.raises(UnreadableFileError, match="needs too much"):
-        small.read(FileKind.DOCX, DOCX, max_chars=1_000)
+KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+FIRST_PART = """print('{"label": "page 1", "text": "Bees"}', flush=True)\n"""
+
+
+def test_a_child_that_dies_without_a_word_is_a_file_that_cannot_be_read(
+    stand_in: Callable[[str], None],
+) -> None:
+    stand_in(KILLED)
+    with pytest.raises(UnreadableFileError, match="damaged, or needs too much time or memory"):
+        READER.read(FileKind.PDF, b"", max_chars=1_000)
+
+
+def test_what_a_child_wrote_before_it_died_counts(stand_in: Callable[[str], None]) -> None:
+    stand_in(FIRST_PART + "print('{\"label\": ', flush=True)\n" + KILLED)
+    read = READER.read(FileKind.PDF, b"", max_chars=1_000)
+    assert [part.text for part in read.parts] == ["Bees"]
+    assert read.remark == "only its first 1 part could be read"
 
 
 MEASURE = """
