@@ -201,3 +201,11 @@ def test_a_broken_word_file_is_refused(content: bytes, reason: str) -> None:
 def test_a_relationship_never_leads_out_of_the_package() -> None:
     assert package._resolve("word", "../../../../etc/passwd") == "etc/passwd"
     assert package._resolve("ppt/slides", "/ppt/media/a.png") == "ppt/media/a.png"
+
+
+def test_no_character_takes_more_bytes_than_the_process_may_write() -> None:
+    written = io.BytesIO()
+    output = Output(written, 1_000, 5)
+    word.read(io.BytesIO(make_docx(paragraph("\N{CLAPPING HANDS SIGN}" * 800))), output)
+
+    assert len(written.getvalue()) <= 8 * 800

@@ -56,7 +56,7 @@ class Output:
         self._write({"error": reason})
 
     def _write(self, line: dict[str, str]) -> None:
-        self._stream.write(json.dumps(line).encode() + b"\n")
+        self._stream.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self._stream.flush()
 
 
