@@ -60,14 +60,17 @@ def test_a_plan_is_decided_at_the_terminal_and_a_bad_edit_is_corrected(
         f' touch {folder.parent}/once; echo "# Later" > "$1"; fi\n'
     )
     editor.chmod(0o755)
-    answers: Iterator[str] = iter(["e", "e"])
+    answers: Iterator[str] = iter(["e", "a", "e", "a"])
     monkeypatch.setenv("VISUAL", str(editor))
     monkeypatch.setattr("builtins.input", lambda: next(answers))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     code, _, err = idea(*PLANNING, "--research", str(folder), IDEA)
     assert code == 0, err
-    assert err.count("[a]pprove, [e]dit, [r]eject") == 2
+    assert err.count("[a]pprove, [e]dit, [r]eject") == 4
+    assert "What you wrote cannot be approved" in err
+    assert "- Who buys?\n\n[a]pprove" in err  # shown before it is approved
+    assert "was interrupted" not in err
     assert "The plan has no question." in err
     assert "1. Who buys?" in err
 

@@ -107,6 +107,13 @@ def test_without_research_who_asks_for_its_tools_is_told_why(tmp_path: Path) -> 
     assert "--research" in done.stderr
 
 
+def test_without_checks_who_runs_them_is_told_where_they_are_named(tmp_path: Path) -> None:
+    done = run("tool", "--toolset", "code", "run_checks", "{}", folder=tmp_path)
+
+    assert "names no checks in .idea-explorer.toml" in done.stderr
+    assert "ideas/" not in done.stderr
+
+
 @pytest.mark.parametrize("missing", ["GITHUB_TOKEN", "GITHUB_REPOSITORY"])
 def test_half_of_a_github_is_said_to_do_nothing(tmp_path: Path, missing: str) -> None:
     both = {"GITHUB_TOKEN": "t0ken", "GITHUB_REPOSITORY": "acme/ideas"}

@@ -70,3 +70,24 @@ def test_it_finds_its_way_around_code(tmp_path: Path) -> None:
     report = bench.store.load_report(bench.run("Where is Shop defined?", toolset="code").id)
     assert "- `shop.py:1` class Shop" in report
     assert "- `main.py:1` from shop import Shop" in report
+
+
+def test_of_many_matches_it_lists_the_lines_and_not_the_folders(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("shop = 1\n" * 200)
+    settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
+    bench = Bench(tmp_path / "bench", OfflineModel(), toolset=toolset(settings, "code"))
+    report = bench.store.load_report(bench.run("Where is the shop?", toolset="code").id)
+    assert "- `shop.py:1` shop = 1" in report
+
+
+def test_it_repeats_no_sentence_and_nothing_that_a_report_says_about_itself(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    fact = "The tea market has grown to 3 million customers in towns."
+    bench.write(
+        "tea.md", f"# Tea\n\n{fact}\n\n## Evidence\n\n- unchecked: a market of tea in towns."
+    )
+    bench.write("tea-two.md", f"# Tea again\n\n{fact}")
+    report = bench.store.load_report(bench.run("A tea room in towns").id)
+    market = report.partition("## Market")[2].partition("\n## ")[0]
+    assert market.count(fact) == 1
+    assert "unchecked" not in market

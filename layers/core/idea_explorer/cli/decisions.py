@@ -29,8 +29,8 @@ PreviewEdit = Callable[[EditRequest], ApprovalPreview]
 
 
 def ask_for_decision(approval: ApprovalView, preview: PreviewEdit) -> DecisionRequest | None:
-    """Ask the person at the terminal; None where they leave it for later. An edit is shown as a diff before
-    it can be approved."""
+    """Ask the person at the terminal; None where they leave it for later. An edit is shown before it can be
+    approved."""
     print_coloured([("", ""), *format_change(approval), ("", "")], sys.stderr)
     total = count_hunks(approval.diff) if approval.kind == "edit" else 0
     edit = EditRequest()
@@ -38,15 +38,13 @@ def ask_for_decision(approval: ApprovalView, preview: PreviewEdit) -> DecisionRe
     try:
         while True:
             match _ask(HUNKS_QUESTION if total > 1 else QUESTION).lower()[:1]:
+                case "a" if edit != EditRequest() and shown is None:
+                    warn("What you wrote cannot be approved: edit it again, or decide later.")
                 case "a" if _confirm(approval):
                     return _approve(approval, edit, shown)
                 case "h" if total > 1:
                     edit = EditRequest(hunks=_choose_hunks(approval.diff) or None)
                     shown = _preview(edit, preview)
-                case "e" if approval.kind == "plan":
-                    content = _edit(approval.content or "", approval.path)
-                    if content is not None:
-                        return _approve(approval, EditRequest(content=content), None)
                 case "e" if _can_edit(approval):
                     content = _edit(edit.content or approval.content or "", approval.path)
                     if content is not None:
@@ -108,7 +106,8 @@ def _preview(edit: EditRequest, preview: PreviewEdit) -> ApprovalPreview | None:
     except InvalidRequestError as error:
         warn(error.sentence)
         return None
-    print_coloured([("", ""), *format_diff(shown.diff), ("", "")], sys.stderr)
+    lines = format_diff(shown.diff) if shown.diff else _format_text(edit.content or "")
+    print_coloured([("", ""), *lines, ("", "")], sys.stderr)
     return shown
 
 
@@ -158,7 +157,7 @@ def format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     where = f"{approval.path} → {approval.new_path}" if approval.new_path else approval.path
     yield f"{where}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
     if approval.kind in {"plan", "checks"}:
-        yield from ((line, "") for line in (approval.content or "").removesuffix("\n").split("\n"))
+        yield from _format_text(approval.content or "")
         return
     yield from _format_checks(approval)
     if approval.danger:
@@ -166,6 +165,10 @@ def format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     if approval.message:
         yield approval.message, "1"
     yield from format_diff(approval.diff, numbered=approval.kind == "edit")
+
+
+def _format_text(text: str) -> Iterator[tuple[str, str]]:
+    yield from ((line, "") for line in text.removesuffix("\n").split("\n"))
 
 
 def _format_checks(approval: ApprovalView) -> Iterator[tuple[str, str]]:

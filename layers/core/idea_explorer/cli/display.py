@@ -98,6 +98,7 @@ class ProgressDisplay:
                 description = one_line(event.description, 100)
                 self._line(f"  ? {event.path}: {description}", "yellow")
             case StatusChanged(to="awaiting_approval"):
+                self._characters = 0  # the answer is whole; the next one is another
                 self._screen.pause()
             case _:
                 pass

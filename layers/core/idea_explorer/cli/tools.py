@@ -67,7 +67,11 @@ def _build_caller(arguments: argparse.Namespace, settings: Settings) -> Caller:
 
 def _explain_unknown(name: str, toolset_name: str, settings: Settings) -> None:
     """Names the toolset that has the tool, or the research folder that is missing for it."""
-    if name in TOOLSETS[toolset_name].labels:
+    if name == "run_checks" and toolset_name == "code":
+        hint = (
+            "This folder's last commit names no checks in .idea-explorer.toml. See docs/checks.md."
+        )
+    elif name in TOOLSETS[toolset_name].labels:
         folder = settings.research_dir.resolve() / "ideas"
         hint = (
             f"There is no research folder: {folder} does not exist."

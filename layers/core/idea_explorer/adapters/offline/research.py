@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict
-from idea_explorer.domain.text import escape_markdown, one_line
+from idea_explorer.domain.text import escape_markdown, one_line, pluralize
 
 DOCUMENTS_READ = 3
 PLANNED = 4  # questions, as many as a deep exploration has branches
@@ -22,6 +22,8 @@ _SENTENCE = re.compile(r"([^.!?\n]++)([.!?](?=\s|$))?")
 MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
 _MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
+# Sections that say how a report was made, and what to do next.
+ABOUT_ITSELF = frozenset({"Evidence", "Sources", "First steps", "Verdict"})
 # Each section of the framework, and the words that assign earlier findings to it.
 BUSINESS = {
     "Problem": "problem need pain struggle hard lack cost waste lose difficult",
@@ -145,14 +147,18 @@ def _basis(conversation: Conversation, sources: list[Source]) -> str:
             " web. The sections below are therefore a frame to fill in, not findings."
         )
     failed = len(conversation.failed())
-    note = f" {failed} look-ups failed and were left out." if failed else ""
+    verb = "was" if failed == 1 else "were"
+    note = f" {pluralize(failed, 'look-up')} failed and {verb} left out." if failed else ""
     names = "; ".join(source.link for source in sources)
     return f"Built on earlier research of the team: {names}.{note}"
 
 
 def _findings(sources: list[Source], section: list[str], idea: list[str]) -> str:
     best = sorted(_scored(sources, section, idea), key=lambda scored: -scored[0])
-    lines = [f"- {sentence} ({source.link})" for _, sentence, source in best[:FINDINGS_PER_SECTION]]
+    # reports repeat each other; the first that says it is the source
+    said = {sentence: source for _, sentence, source in reversed(best)}
+    ranked = dict.fromkeys(sentence for _, sentence, _ in best)
+    lines = [f"- {sentence} ({said[sentence].link})" for sentence in ranked][:FINDINGS_PER_SECTION]
     return (
         "\n".join(lines) or "Nothing in the material read is about this; it has to be researched."
     )
@@ -162,9 +168,7 @@ def _scored(
     sources: list[Source], section: list[str], idea: list[str]
 ) -> Iterable[tuple[int, str, Source]]:
     for source in sources:
-        for line in source.text.splitlines():
-            if len(line) < MIN_SENTENCE or line.startswith(("#", ">", "|")):
-                continue
+        for line in _list_findings(source.text):
             for words, end in _SENTENCE.findall(line):
                 if not end or len(words) < MIN_SENTENCE:
                     continue
@@ -173,6 +177,16 @@ def _scored(
                 about = sum(word.lower() in lowered for word in section)
                 if about and sentence:
                     yield 3 * about + 2 * sum(word in lowered for word in idea), sentence, source
+
+
+def _list_findings(text: str) -> Iterator[str]:
+    """The lines that may say something about the subject, without those that a report says about itself."""
+    skipped = False
+    for line in text.splitlines():
+        if line.startswith("#"):
+            skipped = line.strip("# ") in ABOUT_ITSELF
+        elif not (skipped or len(line) < MIN_SENTENCE or line.startswith((">", "|"))):
+            yield line
 
 
 def _verdict(sources: list[Source]) -> str:

@@ -160,8 +160,13 @@ def _heading(result: Result) -> str:
     }.get(result.name, result.name)
 
 
+# The list of a result that names places in the repository.
+_PLACES = ("matches", "definitions", "importers", "entries")
+
+
 def _lines(result: Result) -> list[str]:
-    found = next((value for value in result.payload.values() if isinstance(value, list)), [])
+    listed = (result.payload.get(name) for name in _PLACES)
+    found = next((value for value in listed if isinstance(value, list)), [])
     items = [item for item in found if isinstance(item, dict)]
     return [_line(item) for item in items[:SHOWN]]
 
