@@ -24,7 +24,7 @@ from idea_explorer.wiring.local import read_given_file
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Not 0 where something was approved and could not be written."""
+    """Not 0 where something was approved and could not be written, and where nothing was decided."""
     request = _read_decision(arguments)
     target = choose_target(arguments)
     approvals = target.approvals(arguments.id)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         left = sum(a.status == "pending" for a in target.approvals(arguments.id))
         print(f"{left} more to decide" if left else target.describe_next(arguments.id))
-    return 1 if unwritten else 0
+    return 1 if unwritten or not decided else 0
 
 
 def _show_edit(
@@ -110,12 +110,12 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
                 f"Exploration {arguments.id} has no proposed change {arguments.approval}."
             )
         return selected
-    if arguments.approves and arguments.confirm_danger:
+    pending = [a for a in approvals if a.status == "pending"]
+    if arguments.approves and arguments.confirm_danger and len(pending) > 1:
         raise InvalidRequestError(
             "--confirm-danger is for one change, which has to be named.",
             hint=f"See them with: idea approve {arguments.id} --list",
         )
-    pending = [a for a in approvals if a.status == "pending"]
     if not pending:
         raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
     option = arguments.approves and ("--content" if arguments.content else "--hunks")
@@ -140,6 +140,6 @@ def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespac
 
 def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
     return (
-        f"{approval.path} {approval.danger}, so it was not approved with the others. Read the"
-        f" change, then: idea approve {exploration_id} {approval.id} --confirm-danger"
+        f"{approval.path} {approval.danger}, so it needs a confirmation of its own. Read it,"
+        f" then: idea approve {exploration_id} {approval.id} --confirm-danger"
     )
