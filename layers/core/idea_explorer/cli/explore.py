@@ -89,7 +89,11 @@ def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
     except ExplorerError:
         return Choice(request)
     return offer_similar(
-        request, index, show=lambda line: print(line, file=sys.stderr), ask=ask_at_terminal()
+        request,
+        index,
+        show=lambda line: print(line, file=sys.stderr),
+        ask=ask_at_terminal(),
+        locate=str if settings.uses_github else folder_layout(settings).locate,
     )
 
 

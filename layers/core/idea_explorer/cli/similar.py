@@ -30,15 +30,21 @@ def is_undecided(request: ExploreRequest, *, if_exists_given: bool) -> bool:
 
 
 def offer_similar(
-    request: ExploreRequest, index: Index, *, show: Callable[[str], None], ask: Ask | None
+    request: ExploreRequest,
+    index: Index,
+    *,
+    show: Callable[[str], None],
+    ask: Ask | None,
+    locate: Callable[[str], str] = str,
 ) -> Choice:
-    """Show similar research; with `ask`, let a person choose what to do about it."""
+    """Show similar research; with `ask`, let a person choose what to do about it. `locate` gives the path
+    of a document as the person knows it."""
     hits = find_similar(request.idea, index)[:MAX_HITS]
     if not hits:
         return Choice(request)
     show("Similar research already exists:")
     for number, hit in enumerate(hits, start=1):
-        for line in _format_hit(number, hit):
+        for line in _format_hit(number, hit, locate(hit.path)):
             show(line)
     if ask is None:
         return Choice(request)
@@ -81,9 +87,9 @@ def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[st
     return options | {"q": ("quit", Choice())}
 
 
-def _format_hit(number: int, hit: Similar) -> list[str]:
+def _format_hit(number: int, hit: Similar, path: str) -> list[str]:
     """A document's own words may hold anything; they are wrapped as they will be shown."""
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
     text = make_printable(f"  {number}  {one_line(hit.title, 80)} ({one_line(facts, 100)})")
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return [*wrap(text, width, 5), f"     {hit.path}"]
+    return [*wrap(text, width, 5), f"     {path}"]
