@@ -37,7 +37,7 @@ def open_nothing_more() -> None:
     called when all that it needs is loaded."""
     for codec in CODECS:
         codecs.lookup(codec)  # they would be loaded by their first use
-    _limit(resource.RLIMIT_NOFILE, len(("stdin", "stdout", "stderr")))
+    _limit(resource.RLIMIT_NOFILE, 0)  # not 3: a number that was closed could be opened again
 
 
 def _limit(name: int, most: int) -> None:
