@@ -142,6 +142,17 @@ def test_a_parser_can_open_no_file_and_no_connection() -> None:
     assert ran.stdout.split() == [str(errno.EMFILE)] * 2
 
 
+@pytest.mark.parametrize("error", ["ImportError", "OSError"])
+def test_a_parser_that_is_missing_is_not_blamed_on_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    (tmp_path / "pypdfium2.py").write_text(f"raise {error}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(UnreadableFileError, match="the parser for PDF is not installed"):
+        READER.read(FileKind.PDF, FILES["report.pdf"], max_chars=1_000)
+
+
 KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
 FIRST_PART = """print('{"label": "page 1", "text": "Bees"}', flush=True)\n"""
 
