@@ -1,19 +1,15 @@
 """XLSX: the rows of each sheet as lines, with the values of their cells as a person sees them."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import IO
 
+from idea_explorer.adapters.documents.cell_formats import BUILT_IN, CellFormat, read_format
 from idea_explorer.adapters.documents.output import DamagedError, Output
 from idea_explorer.adapters.documents.package import OfficePackage
 
 MAIN = "xl/workbook.xml"
 MAX_SHARED_CHARS = 20_000_000
-# The built-in formats of dates and times (ECMA-376, part 1, 18.8.30); others are given by their codes.
-DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
-EPOCHS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001  sheets know no zone
 BETWEEN = " | "
-LAST_DAY = 2_958_465  # 9999-12-31
 MAX_CELL = 32_767  # characters, as in Excel
 BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 
@@ -35,7 +31,7 @@ class _Book:
     def __init__(self, package: OfficePackage, main: str) -> None:
         self.uses_1904 = False
         self.strings: list[str] = []
-        self.date_styles: set[str] = set()
+        self.formats: dict[str, CellFormat] = {}  # by style
         named: list[tuple[str, str]] = []
 
         def start(element: str, values: Mapping[str, str]) -> None:
@@ -83,18 +79,18 @@ class _Book:
         package.read(part, start, end, add)
 
     def _read_styles(self, package: OfficePackage, part: str) -> None:
-        dates = {str(number) for number in DATE_FORMATS}
+        known = {str(number): read_format(code) for number, code in BUILT_IN.items()}
         is_used, style = False, 0
 
         def start(name: str, values: Mapping[str, str]) -> None:
             nonlocal is_used, style
-            if name == "numFmt" and _is_date(values.get("formatCode", "")):
-                dates.add(values.get("numFmtId", ""))
+            if name == "numFmt":
+                known[values.get("numFmtId", "")] = read_format(values.get("formatCode", ""))
             elif name == "cellXfs":
                 is_used = True
             elif name == "xf" and is_used:
-                if values.get("numFmtId") in dates:
-                    self.date_styles.add(str(style))
+                if found := known.get(values.get("numFmtId", "")):
+                    self.formats[str(style)] = found
                 style += 1
 
         def end(name: str) -> None:
@@ -110,34 +106,9 @@ class _Book:
             return self.strings[number] if 0 <= number < len(self.strings) else ""
         if kind == "b":
             return BOOLEANS.get(value, value)
-        if kind in {"", "n"} and style in self.date_styles:
-            return self._show_date(value)
+        if kind in {"", "n"} and (shown_as := self.formats.get(style)):
+            return shown_as.show(value, uses_1904=self.uses_1904)
         return value
-
-    def _show_date(self, value: str) -> str:
-        try:
-            days = float(value)
-        except ValueError:
-            return value
-        if not 0 <= days <= LAST_DAY:
-            return value
-        moment = EPOCHS[self.uses_1904] + timedelta(seconds=round(days * 86_400))
-        if days < 1:
-            return moment.time().isoformat("minutes")
-        return moment.isoformat(" ", "minutes") if days % 1 else moment.date().isoformat()
-
-
-def _is_date(code: str) -> bool:
-    """Whether a format has days, months, years or hours outside of quotes and brackets."""
-    plain, quoted = [], ""
-    for sign in code[:300].lower():
-        if quoted:
-            quoted = "" if sign == quoted else quoted
-        elif sign in '"[':
-            quoted = '"' if sign == '"' else "]"
-        else:
-            plain.append(sign)
-    return bool({*plain} & {*"dmyhs"}) and "general" not in code.lower()
 
 
 class _Sheet:
