@@ -152,6 +152,30 @@ def test_numbers_are_shown_as_their_format_says(code: str, value: str, shown: st
     assert (found.show(value, uses_1904=False) if found else value) == shown
 
 
+def cell(reference: str, value: str = "") -> str:
+    return f'<c r="{reference}" t="str">{f"<v>{value}</v>" if value else ""}</c>'
+
+
+def test_a_value_stays_below_its_header() -> None:
+    rows = [
+        [cell("A1", "Jar"), cell("B1", "Price"), cell("C1", "Stock"), cell("D1", "Note")],
+        [cell("A2", "500 g"), cell("C2", "7")],
+        [cell("A3", "1 kg"), cell("B3"), cell("C3", "9"), cell("D3")],
+        [cell("B4", "12"), "<c><v>3</v></c>"],
+        [cell("A5"), cell("B5")],
+    ]
+    content = make_xlsx({"Stock": "".join(f"<row>{''.join(cells)}</row>" for cells in rows)})
+    assert parts_of(sheets.read, content) == [
+        ("sheet Stock", "Jar | Price | Stock | Note\n500 g |  | 7\n1 kg |  | 9\n| 12 | 3")
+    ]
+
+
+def test_a_value_far_to_the_right_has_the_name_of_its_column() -> None:
+    cells = cell("A1", "Jar") + cell("XFD1", "far") + cell("é1", "odd") + cell("B1", "back")
+    content = make_xlsx({"A": f"<row>{cells}</row><row>{cell('V2', 'x')}</row>"})
+    assert parts_of(sheets.read, content) == [("sheet A", "Jar | XFD: far | odd | back\nV: x")]
+
+
 def test_built_in_formats_of_durations_and_percentages_are_known() -> None:
     cells = '<row><c s="0"><v>1.5</v></c><c s="1"><v>0.19</v></c><c s="2"><v>0.19</v></c></row>'
     formats = "".join(f'<xf numFmtId="{number}"/>' for number in (46, 9, 10))

@@ -10,6 +10,8 @@ from idea_explorer.adapters.documents.package import OfficePackage
 MAIN = "xl/workbook.xml"
 MAX_SHARED_CHARS = 20_000_000
 BETWEEN = " | "
+MAX_EMPTY = 20  # cells before a value that are written; a value after more has the name of its column
+MAX_COLUMN_NAME = 3  # letters
 MAX_CELL = 32_767  # characters, as in Excel
 BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 
@@ -119,6 +121,8 @@ class _Sheet:
         self._lines: list[str] = []
         self._length = 0
         self._row: list[str] = []
+        self._column = self._filled = 0  # of the cell, from 1, and of the last value before it
+        self._name = ""
         self._value: list[str] = []
         self._kind = self._style = ""
         self._is_value = False
@@ -126,6 +130,8 @@ class _Sheet:
     def start(self, name: str, values: Mapping[str, str]) -> None:
         if name == "c":
             self._kind, self._style = values.get("t", ""), values.get("s", "")
+            self._name = _read_column(values.get("r", ""))
+            self._column = _count_column(self._name) or self._column + 1
             self._value = []
         # `t` is text that stands in the cell itself
         self._is_value = name in {"v", "t"}
@@ -135,8 +141,7 @@ class _Sheet:
         if name == "c":
             shown = self._book.show("".join(self._value), self._kind, self._style).strip()
             if shown:
-                self._row.append(" ".join(shown.split()))
-                self._length += len(shown) + len(BETWEEN)
+                self._add(" ".join(shown.split()))
             if self._length > self._output.left:
                 self._end_row()
                 self.finish()
@@ -147,12 +152,35 @@ class _Sheet:
         if self._is_value:
             self._value.append(text)
 
+    def _add(self, shown: str) -> None:
+        empty = max(0, self._column - self._filled - 1)
+        if empty > MAX_EMPTY:
+            empty, shown = 0, f"{self._name}: {shown}"
+        self._row += [*[""] * empty, shown]
+        self._filled = self._column
+        self._length += len(shown) + len(BETWEEN) * (empty + 1)
+
     def _end_row(self) -> None:
         if self._row:
-            self._lines.append(BETWEEN.join(self._row))
+            self._lines.append(BETWEEN.join(self._row).strip())
             self._row = []
+        self._column = self._filled = 0
 
     def finish(self) -> None:
         text = "".join(f"{line}\n" for line in self._lines)
         self._lines, self._length = [], 0
         self._output.add(self._label, text)
+
+
+def _read_column(reference: str) -> str:
+    """`XFD` of `XFD1`."""
+    name = reference[:MAX_COLUMN_NAME].rstrip("0123456789")
+    return name if name.isascii() and name.isalpha() and name.isupper() else ""
+
+
+def _count_column(name: str) -> int:
+    """`A` is 1; 0 without a name, as a cell may have none and follows the one before it."""
+    number = 0
+    for letter in name:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
