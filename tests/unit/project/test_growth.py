@@ -126,6 +126,7 @@ MEASURED = {
     """,
     "page attribute": "tools.readable._HREF tools.readable._Reader",
     "decoding": "tools.decoding._META",
+    "file kind": "domain.file_kinds._AFTER_LETTERS",
     "encodings": "domain.encodings._NOT_ASCII domain.encodings._MANY_BYTES",
     "words of an encoding": "domain.encodings._WORD domain.encodings._NEUTRAL",
     "search query": "tools.fulltext._WORD",
