@@ -21,12 +21,24 @@ CZECH = "Včely na střeše přinesly letos více medu než loni, říká majite
 HUNGARIAN = "A méhek idén több mézet hoztak, mint tavaly; a tetőn lévő kaptárak gyűjtése sikerült."
 TURKISH = "Bu yıl çatıdaki arılar geçen yıldan daha çok bal getirdi; şimdi fiyatı da yükseldi, değil mi? İyi."
 SPANISH = "Este año las abejas trajeron más miel que el año pasado, según el dueño; el precio también subió."
-PORTUGUESE = "Este ano as abelhas não deram tanto mel; o preço subiu e as previsões são más, três até."
-SWEDISH = "Bina på taket gav mer honung i år än förra året, säger ägaren; priset har också gått upp."
-DANISH = "Bierne på taget gav mere honning i år end før; ejeren siger, at prisen også er højere, måske for høj."
-ICELANDIC = "Býflugurnar á þakinu gáfu meira hunang í ár en í fyrra; verðið hækkaði líka, sagði eigandinn."
-LITHUANIAN = "Šiais metais bitės ant stogo atnešė daugiau medaus nei pernai, sako savininkas; kaina taip pat išaugo, žinoma."
-LATVIAN = "Šogad bites uz jumta atnesa vairāk medus nekā pērn, saka īpašnieks; arī cena pieauga, protams, ļoti."
+PORTUGUESE = (
+    "Este ano as abelhas não deram tanto mel; o preço subiu e as previsões são más, três até."
+)
+SWEDISH = (
+    "Bina på taket gav mer honung i år än förra året, säger ägaren; priset har också gått upp."
+)
+DANISH = (
+    "Bierne på taget gav mere honning i år end før; ejeren siger, at prisen også er højere, måske."
+)
+ICELANDIC = (
+    "Býflugurnar á þakinu gáfu meira hunang í ár en í fyrra; verðið hækkaði líka, sagði eigandinn."
+)
+LITHUANIAN = (
+    "Šiais metais bitės ant stogo atnešė daugiau medaus nei pernai, sako savininkas; kaina išaugo."
+)
+LATVIAN = (
+    "Šogad bites uz jumta atnesa vairāk medus nekā pērn, saka īpašnieks; arī cena pieauga, ļoti."
+)
 HEBREW = "השנה היה יותר דבש מאשר בשנה שעברה, והמחיר עלה. הדבורים על הגג מביאות שמחה לכולם."
 NOISE = random.Random(1).randbytes(4_096).replace(b"\0", b"")
 

@@ -22,9 +22,7 @@ _WESTERN = (
     *("äöüßé", "àâæçéèêëîïôùûüœ", "áéíóúüñçàèòïº", "ãõáâàéêíóôúç", "àèéìíòóù", "åäöé", "æøåéó"),
     *("ëïéèöü", "áðéíóúýþæö", "äöõüšž"),
 )
-_CENTRAL = (
-    *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîşţ"),
-)
+_CENTRAL = (*("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîşţ"),)
 _LATIN: Mapping[str, tuple[str, ...]] = {
     "cp1252": _WESTERN,
     "cp1254": ("çğıöşüâîû",),
@@ -33,7 +31,9 @@ _LATIN: Mapping[str, tuple[str, ...]] = {
     "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),
     "cp850": _WESTERN,
 }
-MIXED = 0.9  # the fit of a Western text in several languages, in which one of another codec fits better
+MIXED = (
+    0.9  # the fit of a Western text in several languages, in which one of another codec fits better
+)
 # By codec, the commonest letters of its languages.
 _ONE_BYTE: Mapping[str, str] = {
     "cp1251": _CYRILLIC,

@@ -24,7 +24,6 @@ from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
-
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Cost: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # in dollars
 

@@ -52,9 +52,7 @@ _SIGNATURES = {
     b"II*\0": f"is a TIFF image; {READABLE}",
     b"MM\0*": f"is a TIFF image; {READABLE}",
     b"OggS\0": f"is audio or video; {READABLE}",
-    **dict.fromkeys(
-        (b"ID3\x02\0", b"ID3\x03\0", b"ID3\x04\0"), f"is an audio file; {READABLE}"
-    ),
+    **dict.fromkeys((b"ID3\x02\0", b"ID3\x03\0", b"ID3\x04\0"), f"is an audio file; {READABLE}"),
     b"\x1f\x8b": f"is compressed; {READABLE}",
     b"\xfd7zXZ": f"is compressed; {READABLE}",
     b"7z\xbc\xaf'\x1c": f"is an archive; {READABLE}",

@@ -184,5 +184,7 @@ def test_the_name_of_a_citation_in_brackets_is_no_claim(citation: str) -> None:
 
 
 def test_the_name_of_a_link_in_a_sentence_is_a_claim() -> None:
-    sentence = "Hopp has [9,421 drivers](https://hopp.example/a) (as [it](https://hopp.example/b) says)."
+    sentence = (
+        "Hopp has [9,421 drivers](https://hopp.example/a) (as [it](https://hopp.example/b) says)."
+    )
     assert kinds(sentence, NUMBERS) == [("number", "9,421")]

@@ -4,11 +4,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 
-# The built-in formats (ECMA-376, part 1, 18.8.30) that change how a number is read; others are given by codes.
+# The built-in formats (ECMA-376, part 1, 18.8.30) that matter here; others are given by their codes.
 BUILT_IN = {
     **dict.fromkeys((*range(14, 18), 22, *range(27, 37), *range(50, 59)), "yyyy-mm-dd"),
-    **{9: "0%", 10: "0.00%", 18: "h:mm", 19: "h:mm:ss", 20: "h:mm", 21: "h:mm:ss"},
-    **{32: "h:mm", 33: "h:mm:ss", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss"},
+    9: "0%",
+    10: "0.00%",
+    18: "h:mm",
+    19: "h:mm:ss",
+    20: "h:mm",
+    21: "h:mm:ss",
+    32: "h:mm",
+    33: "h:mm:ss",
+    45: "mm:ss",
+    46: "[h]:mm:ss",
+    47: "mm:ss",
 }
 EPOCHS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001  sheets know no zone
 LAST_DAY = 2_958_465  # 9999-12-31
@@ -48,7 +57,7 @@ class CellFormat:
         left = round(abs(days) * 86_400)
         if not self.total:  # the unit above the first is not shown
             left %= 86_400 if self.units[0] == "h" else 60 * UNITS[self.units[0]]
-        shown = []
+        shown: list[str] = []
         for unit in self.units:
             count, left = divmod(left, UNITS[unit])
             shown.append(f"{count}" if self.total and not shown else f"{count:02}")

@@ -10,7 +10,9 @@ from idea_explorer.adapters.documents.package import OfficePackage
 MAIN = "xl/workbook.xml"
 MAX_SHARED_CHARS = 20_000_000
 BETWEEN = " | "
-MAX_EMPTY = 20  # cells before a value that are written; a value after more has the name of its column
+MAX_EMPTY = (
+    20  # cells before a value that are written; a value after more has the name of its column
+)
 MAX_COLUMN_NAME = 3  # letters
 MAX_CELL = 32_767  # characters, as in Excel
 BOOLEANS = {"0": "FALSE", "1": "TRUE"}

@@ -46,7 +46,8 @@ class Passages:
         for passage in evidence:
             if passage.text:
                 key = normalize_source(passage.source, page)
-                for each in {key: None, find_file(key): None}:  # a citation of the file means all its pages
+                # a citation of a file means all its pages; where it has none, both keys are one
+                for each in {key, find_file(key)}:
                     self._add(each, passage.title, passage.text)
         for block in content:
             for target, words in read_citations(block, documents):
