@@ -34,6 +34,7 @@ from idea_explorer.domain.documents import (
 )
 from idea_explorer.domain.encodings import guess_codec
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.file_kinds import FileSample, detect_kind
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.music import album_key, build_matcher, extract_words, shorten
@@ -233,6 +234,9 @@ SURFACES: dict[str, Surface] = {
     ),
     "page title": lambda text: readable(f"<title>{text}", base_url=PAGE, limit=9_999),
     "decoding": lambda text: decode(text.encode("utf-8", "replace"), html=True),
+    "file kind": lambda text: detect_kind(
+        FileSample.of("a.txt", text.encode("utf-8", "replace").replace(b"\0", b""))
+    ),
     "encodings": lambda text: guess_codec(text.encode("utf-8", "replace") + b"\xe4\xfc"),
     "words of an encoding": lambda text: guess_codec(b"\xe4 " + text.encode("cp1251", "replace")),
     "search": lambda text: FullText([("a", "b", text)]).search("tea a 1 b the", 5),

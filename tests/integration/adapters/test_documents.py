@@ -48,7 +48,8 @@ def test_every_kind_of_file_is_found_with_its_page_sheet_or_slide() -> None:
         hits, _ = index.search(query, 1)
         return hits[0].name, hits[0].title
 
-    assert index.remarks == {}
+    guessed = "does not say its encoding and is read as cp1252, a guess"
+    assert index.remarks == {"source.c": guessed}
     assert found("roof month") == ("report.pdf", "page 2")
     assert found("hives") == ("notes.docx", "")
     assert found("jar euros") == ("costs.xlsx", "sheet Plan 2")
@@ -125,9 +126,10 @@ def test_the_child_gets_no_secret(
 
 
 SEALED = """
-import socket
+import os, socket
 from idea_explorer.adapters.documents.child import open_nothing_more
 open_nothing_more()
+os.close(0)  # its number is free now
 for attempt in (lambda: open("/dev/null"), socket.socket):
     try:
         attempt()
@@ -139,6 +141,17 @@ for attempt in (lambda: open("/dev/null"), socket.socket):
 def test_a_parser_can_open_no_file_and_no_connection() -> None:
     ran = subprocess.run([sys.executable, "-c", SEALED], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == [str(errno.EMFILE)] * 2
+
+
+@pytest.mark.parametrize("error", ["ImportError", "OSError"])
+def test_a_parser_that_is_missing_is_not_blamed_on_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: str
+) -> None:
+    (tmp_path / "pypdfium2.py").write_text(f"raise {error}")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    with pytest.raises(UnreadableFileError, match="the parser for PDF is not installed"):
+        READER.read(FileKind.PDF, FILES["report.pdf"], max_chars=1_000)
 
 
 KILLED = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n"

@@ -102,7 +102,7 @@ def test_a_report_beyond_the_limit_is_cut_and_says_so() -> None:
     assert "## Sources\n\n1. <https://made.up/x>" in checked.text
 
 
-def test_the_page_of_a_file_is_a_source_of_its_own_and_the_file_alone_counts_too() -> None:
+def test_the_page_of_a_file_is_a_source_of_its_own_and_so_is_the_file_alone() -> None:
     evidence = [
         make_passage("report.pdf, page 2", "A roof costs 40."),
         make_passage("costs.xlsx, sheet Plan 2", "Jar | 12"),
@@ -113,4 +113,13 @@ def test_the_page_of_a_file_is_a_source_of_its_own_and_the_file_alone_counts_too
     assert (checked.citations, checked.unmatched) == (3, 0)
     listed = checked.text.partition("## Sources")[2]
     assert "1. [report.pdf, page 2](report.pdf,%20page%202)" in listed
-    assert "2. [costs.xlsx, sheet Plan 2]" in listed
+    assert "2. [report.pdf](report.pdf)" in listed
+    assert "3. [costs.xlsx, sheet Plan 2]" in listed
+
+
+def test_the_pages_of_a_pdf_on_the_web_are_one_source_without_the_number_of_the_first() -> None:
+    address = "https://a.example/long.pdf"
+    evidence = [make_passage(f"{address}#page={n}", f"Text {n}.") for n in (1, 47)]
+    checked = check_citations(f"# A\n\nSo [they]({address}#page=47) say.", evidence)
+
+    assert f"1. [{address}]({address}#page=47)" in checked.text.replace("\\", "")

@@ -17,6 +17,28 @@ JAPANESE = "今年の蜂蜜は去年よりも多く、値段も上がりまし�
 KOREAN = "올해는 작년보다 꿀이 더 많이 나왔고 가격도 올랐습니다. 옥상 양봉은 인기가 많습니다."
 SIMPLIFIED = "今年的蜂蜜比去年多，价格也上涨了。我们在屋顶上养蜂，这个工作对大家都有好处。"
 TRADITIONAL = "今年的蜂蜜比去年多，價格也上漲了。我們在屋頂上養蜂，這個工作對大家都有好處。"
+CZECH = "Včely na střeše přinesly letos více medu než loni, říká majitel louky; cena však stoupla příliš."
+HUNGARIAN = "A méhek idén több mézet hoztak, mint tavaly; a tetőn lévő kaptárak gyűjtése sikerült."
+TURKISH = "Bu yıl çatıdaki arılar geçen yıldan daha çok bal getirdi; şimdi fiyatı da yükseldi, değil mi? İyi."
+SPANISH = "Este año las abejas trajeron más miel que el año pasado, según el dueño; el precio también subió."
+PORTUGUESE = (
+    "Este ano as abelhas não deram tanto mel; o preço subiu e as previsões são más, três até."
+)
+SWEDISH = (
+    "Bina på taket gav mer honung i år än förra året, säger ägaren; priset har också gått upp."
+)
+DANISH = (
+    "Bierne på taget gav mere honning i år end før; ejeren siger, at prisen også er højere, måske."
+)
+ICELANDIC = (
+    "Býflugurnar á þakinu gáfu meira hunang í ár en í fyrra; verðið hækkaði líka, sagði eigandinn."
+)
+LITHUANIAN = (
+    "Šiais metais bitės ant stogo atnešė daugiau medaus nei pernai, sako savininkas; kaina išaugo."
+)
+LATVIAN = (
+    "Šogad bites uz jumta atnesa vairāk medus nekā pērn, saka īpašnieks; arī cena pieauga, ļoti."
+)
 HEBREW = "השנה היה יותר דבש מאשר בשנה שעברה, והמחיר עלה. הדבורים על הגג מביאות שמחה לכולם."
 NOISE = random.Random(1).randbytes(4_096).replace(b"\0", b"")
 
@@ -33,6 +55,28 @@ NOISE = random.Random(1).randbytes(4_096).replace(b"\0", b"")
         (RUSSIAN, "cp866"),
         (GREEK, "cp1253"),
         (POLISH, "cp1250"),
+        (POLISH, "iso-8859-2"),
+        (CZECH, "cp1250"),
+        (CZECH, "iso-8859-2"),
+        (HUNGARIAN, "cp1250"),
+        (TURKISH, "cp1254"),
+        (TURKISH[:40], "cp1254"),
+        (GERMAN, "cp850"),
+        (FRENCH.replace("’", "'"), "cp850"),
+        (SPANISH, "cp850"),
+        (SPANISH, "cp1252"),
+        (PORTUGUESE, "cp1252"),
+        (SWEDISH, "cp1252"),
+        (DANISH, "cp1252"),
+        (DANISH, "cp850"),
+        (ICELANDIC, "cp1252"),
+        (LITHUANIAN, "cp1257"),
+        (LATVIAN, "cp1257"),
+        (f"{GERMAN} {FRENCH} {SPANISH} {DANISH}", "cp1252"),
+        ("The years 2019–2020 were good – as “they” say; don’t ask… a 5” pipe • 20 °C", "cp1252"),
+        ("Sales rose – by 3 % – again.", "cp1252"),
+        ("Prices: 20 € or £5 · ½ cup ± 1", "cp1252"),
+        ("Er sagte: „Größe zählt“ – und … schwieg.", "cp1252"),
         (HEBREW, "cp1255"),
         (JAPANESE, "cp932"),
         (JAPANESE, "euc-jp"),

@@ -24,6 +24,7 @@ from idea_explorer.domain.tools import ToolRecord
 
 PAGE = Path(__file__).parents[3] / "docs" / "events.md"
 USAGE = EventUsage(input_tokens=1, output_tokens=2, cache_read_tokens=0, cache_write_tokens=0)
+ZEROS = json.dumps(dict.fromkeys(USAGE.model_dump(by_alias=True), 0))
 SCHEMAS: dict[str, Any] = event_schemas("#/$defs/{model}")
 SENT: list[AnyEvent] = [
     StepFinished(step=1, usage=USAGE, cost=None, stop_reason="end_turn", blocks=[{"type": "text"}]),
@@ -52,6 +53,21 @@ def test_what_is_sent_keeps_to_the_schema_and_is_read_back(event: AnyEvent) -> N
         ' "cacheReadTokens": 0, "cacheWriteTokens": 0}}',
         '{"type": "text_delta", "content": 7}',
         '{"type": "tool_call_end", "toolCallId": "t"}',
+        *(
+            f'{{"type": "step_finished", "usage": {ZEROS}, {values}}}'
+            for values in (
+                '"step": -1',
+                '"step": 1, "cost": -0.5',
+                '"step": 1, "cost": NaN',
+                '"step": 1, "cost": Infinity',
+                '"step": 1, "durationMs": -1',
+            )
+        ),
+        '{"type": "branch_started", "branch": -1, "question": "Why?"}',
+        '{"type": "branch_finished", "branch": 1, "status": "failed", "cost": -1}',
+        '{"type": "tool_call_start", "toolCallId": "t", "toolName": "n", "input": {}, "branch": -1}',
+        '{"type": "tool_call_end", "toolCallId": "t", "summary": "s", "durationMs": -1}',
+        '{"type": "tool_call_end", "toolCallId": "t", "summary": "s", "resultCount": -1}',
         '{"type": "unheard_of"}',
         "[]",
         "7",

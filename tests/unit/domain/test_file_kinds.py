@@ -1,3 +1,5 @@
+import bz2
+
 import pytest
 
 from idea_explorer.domain.errors import UnreadableFileError
@@ -45,6 +47,12 @@ def kind_of(name: str, content: bytes) -> FileKind:
         ("a.txt", "plain".encode("utf-16-le"), FileKind.TEXT),
         ("a.txt", "plain".encode("utf-32"), FileKind.TEXT),
         ("LICENSE", b"", FileKind.TEXT),
+        ("tags.csv", b"ID3,Name\n1,Bees\n", FileKind.TEXT),
+        ("notes.md", b"GIF89a, explained: an image of 1989.", FileKind.TEXT),
+        ("people", b"BZhang\nBZh9 is no name\n", FileKind.TEXT),
+        ("riff.txt", b"RIFF is a container.\n", FileKind.TEXT),
+        ("ogg.txt", b"OggS begins each page.\n", FileKind.TEXT),
+        ("macros.tex", b"{\\rtfm}", FileKind.TEXT),
     ],
 )
 def test_the_content_decides(name: str, content: bytes, kind: FileKind) -> None:
@@ -63,6 +71,12 @@ def test_the_content_decides(name: str, content: bytes, kind: FileKind) -> None:
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "old Office format"),
         ("a.rtf", b"{\\rtf1 bees}", "is in RTF"),
         ("a.gz", b"\x1f\x8b\x08", "is compressed"),
+        ("a.txt", bz2.compress(b"bees"), "is compressed"),
+        ("a.txt", bz2.compress(b""), "is compressed"),
+        ("a.txt", b"GIF89a\x40\x01\xf0\x20\xf7\xff\0", "is a GIF image"),
+        ("a.txt", b"RIFF\x24\x41\x42\0WAVEfmt ", "is audio, video or an image"),
+        ("a.txt", b"OggS\0\x02", "is audio or video"),
+        ("a.txt", b"ID3\x04\0\0\0", "is an audio file"),
         ("a.bin", b"\xff\xfa\xfb", "is not text"),
         ("a.txt", b"text\0with zeros", "is not text"),
         ("a.txt", b"\x01\x02\x03\x04" * 99, "is not text"),

@@ -74,7 +74,8 @@ MEASURED = {
     "evidence": "domain.sources._ADDRESS domain.sources._fold_title",
     "verified sentence": """
         domain.verification.rules._QUOTE domain.verification.words._CITATION
-        domain.verification.words._LINK domain.verification.words._ADDRESS
+        domain.verification.words._LINK domain.verification.words._LINKS_IN_BRACKETS
+        domain.verification.words._ADDRESS
         domain.verification.words._MARKUP domain.verification.words._JOINTS
         domain.verification.substitution._SUBJECT domain.verification.computed._COMPUTES
         domain.verification.computed._REST domain.verification.derivations._OPERATOR
@@ -126,6 +127,7 @@ MEASURED = {
     """,
     "page attribute": "tools.readable._HREF tools.readable._Reader",
     "decoding": "tools.decoding._META",
+    "file kind": "domain.file_kinds._AFTER_LETTERS",
     "encodings": "domain.encodings._NOT_ASCII domain.encodings._MANY_BYTES",
     "words of an encoding": "domain.encodings._WORD domain.encodings._NEUTRAL",
     "search query": "tools.fulltext._WORD",

@@ -17,9 +17,25 @@ CERTAIN, LIKELY = 0.8, 0.5
 MIN_SHARE = 0.4  # of the letters of a text are among the commonest ones of its language
 
 _CYRILLIC = "оеаинтсрвл"
-# By codec, the commonest letters of its languages. Latin scripts need none: their words mix ASCII and others.
+# By codec, the letters of its languages beside those of ASCII. The first of two that fit as well counts.
+_WESTERN = (
+    *("äöüßé", "àâæçéèêëîïôùûüœ", "áéíóúüñçàèòïº", "ãõáâàéêíóôúç", "àèéìíòóù", "åäöé", "æøåéó"),
+    *("ëïéèöü", "áðéíóúýþæö", "äöõüšž"),
+)
+_CENTRAL = (*("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîşţ"),)
+_LATIN: Mapping[str, tuple[str, ...]] = {
+    "cp1252": _WESTERN,
+    "cp1254": ("çğıöşüâîû",),
+    "cp1250": _CENTRAL,
+    "iso8859_2": _CENTRAL,
+    "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"),
+    "cp850": _WESTERN,
+}
+MIXED = (
+    0.9  # the fit of a Western text in several languages, in which one of another codec fits better
+)
+# By codec, the commonest letters of its languages.
 _ONE_BYTE: Mapping[str, str] = {
-    "cp1252": "",
     "cp1251": _CYRILLIC,
     "koi8_r": _CYRILLIC,
     "cp866": _CYRILLIC,
@@ -28,8 +44,6 @@ _ONE_BYTE: Mapping[str, str] = {
     "cp1255": "יוהלאתרבמשנ",
     "cp1256": "اليمونرتبةعد",
     "cp874": "านรกอเงมยลวดทส่",
-    "cp1250": "",
-    "cp1257": "",
 }
 _SIMPLIFIED = (
     "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于"
@@ -54,7 +68,9 @@ _WORD = re.compile(r"[^\W_]+")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Signs that stand beside words in every language, and others where they stand alone.
 _NEUTRAL = re.compile(
-    "[\u00a0\u00a7\u00a9\u00ab\u00ae\u00b0\u00b7\u00bb\u00d7\u00f7\u2010-\u2030\u20ac\u2122]"
+    "[\u00a0\u00a7\u00a9\u00ab\u00ae\u00b0\u00b7\u00bb\u00d7\u00f7\u2010-\u2019\u20ac\u2122]"
+    # quotation marks and dots do not stand between two letters
+    r"|(?<![^\W\d_])[\u201a-\u2030]|[\u201a-\u2030](?![^\W\d_])"
     r"|(?<![^\W\d_])[\u00a1-\u00bf](?![^\W\d_])"
 )
 
@@ -66,8 +82,10 @@ def guess_codec(data: bytes) -> str:
     sample = _sample(data)
     if not sample or _decode(sample, "utf-8") is not None:
         return "utf-8"
-    scores = {"cp1252": _score(sample, "cp1252")}
-    if scores["cp1252"] < CERTAIN:
+    latin = {codec: _score_latin(sample, codec) for codec in _LATIN}
+    fitting = max(latin, key=lambda codec: latin[codec][0] * latin[codec][1])
+    scores = {fitting: latin[fitting][0]}
+    if max(scores[fitting], latin["cp1252"][0]) < CERTAIN:
         scores |= {codec: _score(sample, codec) for codec in (*_MANY_BYTES, *_ONE_BYTE)}
     best = max(scores, key=lambda codec: scores[codec])
     return best if scores[best] >= LIKELY else ""
@@ -116,6 +134,19 @@ def _score(sample: bytes, codec: str) -> float:
         share = len(common.findall(text)) / others if others else 0.0
         return min(1.0, share / _MIN_COMMON[codec])
     return _score_words(text, _ONE_BYTE[codec])
+
+
+def _score_latin(sample: bytes, codec: str) -> tuple[float, float]:
+    """How much of it are words, and how well their letters are those of one language."""
+    text = _decode(sample, codec)
+    if text is None:
+        return 0.0, 0.0
+    words = "".join(word for word in _WORD.findall(text) if not word.isascii() and _is_word(word))
+    letters = "".join(_NOT_ASCII.findall(words)).replace("İ", "ı").lower()
+    if not letters:  # signs alone speak for no language
+        return (_score_words(text, ""), 1.0) if codec == "cp1252" else (0.0, 0.0)
+    fit = max(sum(map(letters.count, alphabet)) for alphabet in _LATIN[codec]) / len(letters)
+    return _score_words(text, ""), max(fit, MIXED if codec == "cp1252" else 0.0)
 
 
 def _score_words(text: str, common: str) -> float:

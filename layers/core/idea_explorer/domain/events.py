@@ -24,6 +24,9 @@ from idea_explorer.domain.text import one_line
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.usage import Usage
 
+Count: TypeAlias = Annotated[int, Field(ge=0)]
+Cost: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # in dollars
+
 
 class StreamEvent(DomainModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
@@ -64,7 +67,7 @@ class ToolCallStart(StreamEvent):
     tool_call_id: str
     tool_name: str
     input: JsonObject
-    branch: int | None = None  # that made the call; None: the run itself
+    branch: Count | None = None  # that made the call; None: the run itself
     during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
 
 
@@ -72,10 +75,10 @@ class ToolCallEnd(StreamEvent):
     type: Literal["tool_call_end"] = "tool_call_end"
     tool_call_id: str
     summary: str
-    result_count: int | None = None
-    duration_ms: int | None = None
+    result_count: Count | None = None
+    duration_ms: Count | None = None
     output: JsonObject | None = None
-    branch: int | None = None
+    branch: Count | None = None
     record: ToolRecord = Field(exclude=True)
 
 
@@ -85,16 +88,16 @@ class ToolCallError(StreamEvent):
     error: str
     retryable: bool
     was_retried: bool
-    branch: int | None = None
+    branch: Count | None = None
     record: ToolRecord = Field(exclude=True)
 
 
 class StepFinished(StreamEvent):
     type: Literal["step_finished"] = "step_finished"
-    step: int
+    step: Count
     usage: EventUsage
-    cost: float | None = None
-    duration_ms: int | None = None
+    cost: Cost | None = None
+    duration_ms: Count | None = None
     stop_reason: str = Field(default="", exclude=True)
     blocks: SkipValidation[Sequence[Block]] = Field(default=(), exclude=True)  # the whole answer
 
@@ -111,7 +114,7 @@ class BranchStarted(StreamEvent):
     """A question of the plan is researched by an exploration of its own. Its tool calls carry its number."""
 
     type: Literal["branch_started"] = "branch_started"
-    branch: int
+    branch: Count
     question: str
 
 
@@ -119,9 +122,9 @@ class BranchFinished(StreamEvent):
     """May come twice for the same branch, after a crash."""
 
     type: Literal["branch_finished"] = "branch_finished"
-    branch: int
+    branch: Count
     status: Status
-    cost: float | None = None
+    cost: Cost | None = None
     error: str | None = None
 
 

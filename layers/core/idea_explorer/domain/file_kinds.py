@@ -1,6 +1,7 @@
 """What a file is, by its content. Its name counts only where the content leaves the kind open."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -45,20 +46,25 @@ _OLD_OFFICE = (
 )
 _SIGNATURES = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": _OLD_OFFICE,
-    b"{\\rtf": "is in RTF; save it as DOCX or PDF",
+    b"{\\rtf1": "is in RTF; save it as DOCX or PDF",
     b"\x89PNG\r\n": f"is a PNG image; {READABLE}",
     b"\xff\xd8\xff": f"is a JPEG image; {READABLE}",
-    b"GIF8": f"is a GIF image; {READABLE}",
     b"II*\0": f"is a TIFF image; {READABLE}",
     b"MM\0*": f"is a TIFF image; {READABLE}",
-    b"RIFF": f"is audio, video or an image; {READABLE}",
-    b"OggS": f"is audio or video; {READABLE}",
-    b"ID3": f"is an audio file; {READABLE}",
+    b"OggS\0": f"is audio or video; {READABLE}",
+    **dict.fromkeys((b"ID3\x02\0", b"ID3\x03\0", b"ID3\x04\0"), f"is an audio file; {READABLE}"),
     b"\x1f\x8b": f"is compressed; {READABLE}",
-    b"BZh": f"is compressed; {READABLE}",
     b"\xfd7zXZ": f"is compressed; {READABLE}",
     b"7z\xbc\xaf'\x1c": f"is an archive; {READABLE}",
     b"Rar!\x1a": f"is an archive; {READABLE}",
+}
+# Signatures that begin with letters, as a text may: what follows them is checked too.
+_AFTER_LETTERS = {
+    # a width, a height and three bytes, of which one is zero in all but the oddest images
+    re.compile(rb"GIF8[79]a[^\0]{0,6}\0"): f"is a GIF image; {READABLE}",
+    # the size, whose highest byte is small: no upload has 33 MB
+    re.compile(rb"RIFF[\0-\xff]{3}[\0\x01]"): f"is audio, video or an image; {READABLE}",
+    re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"): f"is compressed; {READABLE}",
 }
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")  # a ZIP archive, whose list is at its end
 _ZIP_ENTRY = b"PK\x01\x02"
@@ -106,6 +112,9 @@ def detect_kind(sample: FileSample) -> FileKind:
         return FileKind.PDF
     for signature, reason in _SIGNATURES.items():
         if head.startswith(signature):
+            raise UnreadableFileError(reason)
+    for pattern, reason in _AFTER_LETTERS.items():
+        if pattern.match(head):
             raise UnreadableFileError(reason)
     if head.startswith(ARCHIVE):
         return _detect_office(sample)

@@ -151,21 +151,21 @@ class Ledger:
             key = normalize_source(passage.source, page)
             known = self._passages.get(key)
             self._passages[key] = _merge(known, passage) if known else passage
-        self._files: dict[str, str] = {}  # that were cited by their names, without the page
-        for key in self._passages:
-            self._files.setdefault(find_file(key), key)
+        for key, passage in [*self._passages.items()]:
+            if (file := find_file(key)) not in self._passages:  # it may be cited without the page
+                named = {"source": find_file(passage.source)}
+                self._passages[file] = passage.model_copy(update=named)
         titled = ((_fold_title(passage.title), key) for key, passage in self._passages.items())
         self._titles = {title: key for title, key in titled if title}
 
     def key(self, target: str) -> str:
-        """The key of a target. The key of a folder is that of the document in it, if it was read, and that
-        of a file the one of its first page that was read."""
+        """The key of a target. The key of a folder is that of the document in it, if it was read."""
         if (known := self._keys.get(target)) is not None:
             return known
         key = normalize_source(target, self._page)
         inside = f"{key}/{DOCUMENT}"
         if key not in self._passages:
-            key = inside if inside in self._passages else self._files.get(key, key)
+            key = inside if inside in self._passages else key
         self._keys[target] = key
         return key
 
@@ -246,7 +246,9 @@ class NumberedSource:
             )
             name = ": ".join(part for part in (self.title, address) if part)
             return f"{self.number}. {name} {UNMATCHED}: {NOT_FOUND}"
-        title = escape_markdown(one_line(passage.title or passage.source, _TITLE_LENGTH))
+        # all pages of a PDF on the web are one source, of which any may be cited
+        name = passage.title or passage.source.partition("#page=")[0]
+        title = escape_markdown(one_line(name, _TITLE_LENGTH))
         dates = [passage.age, passage.read_on and f"read {passage.read_on}"]
         dated = "".join(f", {escape_markdown(date)}" for date in dates if date)
         line = f"{self.number}. [{title}]({self.target}){dated} `{passage.sha256[:12]}`"

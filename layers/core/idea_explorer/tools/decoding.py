@@ -3,6 +3,7 @@
 import codecs
 import re
 import sys
+from dataclasses import dataclass
 
 from idea_explorer.domain.encodings import find_codec, guess_codec
 
@@ -44,25 +45,38 @@ META_BYTES = 2_048  # browsers do not look any further
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\t\n\r"}
 
 
+@dataclass(frozen=True, slots=True)
+class DecodedText:
+    """`guess` is the codec where nothing but the words says that it is the right one."""
+
+    text: str
+    guess: str = ""
+
+
 def decode(data: bytes, charset: str = "", *, html: bool = False, limit: int = sys.maxsize) -> str:
+    return decode_text(data, charset, html=html, limit=limit).text
+
+
+def decode_text(
+    data: bytes, charset: str = "", *, html: bool = False, limit: int = sys.maxsize
+) -> DecodedText:
     """Decode by byte order mark, declared charset, an HTML page's meta tag, UTF-8, or else by a guess. Never
     fails: invalid bytes become U+FFFD. Control characters are left out. Ends soon after `limit` characters.
     """
     for mark, codec in _BOMS.items():
         if data.startswith(mark):
-            return _decode(data[len(mark) :], codec, limit)
+            return DecodedText(_decode(data[len(mark) :], codec, limit))
     codec = _codec(charset)
     if not codec and html and (meta := _META.search(data[:META_BYTES])):
         # a page whose meta tag is readable as ASCII is not in UTF-16, whatever it declares
         codec = _codec(meta.group(1).decode("ascii", "replace")).replace("utf-16-le", "utf-8")
-    if codec:
-        return _decode(data, codec, limit)
-    if codec := find_codec(data):
-        return _decode(data, codec, limit)
+    if codec := codec or find_codec(data):
+        return DecodedText(_decode(data, codec, limit))
     try:
-        return _decode(data, "utf-8", limit, "strict")
+        return DecodedText(_decode(data, "utf-8", limit, "strict"))
     except UnicodeDecodeError:
-        return _decode(data, guess_codec(data) or "cp1252", limit)
+        guess = guess_codec(data) or "cp1252"
+        return DecodedText(_decode(data, guess, limit), guess)
 
 
 def _codec(label: str) -> str:

@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import DocumentPart, DocumentReader, DocumentText, UploadedFile
-from idea_explorer.tools.decoding import decode
+from idea_explorer.tools.decoding import decode_text
 from idea_explorer.tools.readable import readable
 
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -148,13 +148,16 @@ def extract_text(file: UploadedFile, documents: DocumentReader) -> DocumentText:
     if kind.is_document:
         return documents.read(kind, file.content, max_chars=MAX_FILE_CHARS)
     is_page = kind is FileKind.PAGE
-    whole = decode(file.content, html=is_page, limit=MAX_FILE_CHARS + 1)
-    text = whole[:MAX_FILE_CHARS]
+    whole = decode_text(file.content, html=is_page, limit=MAX_FILE_CHARS + 1)
+    text = whole.text[:MAX_FILE_CHARS]
     if is_page:
         text = readable(text, limit=MAX_FILE_CHARS).text
-    is_cut = len(whole) > MAX_FILE_CHARS
-    remark = f"only its first {MAX_FILE_CHARS:,} characters are read" if is_cut else ""
-    return DocumentText([DocumentPart("", text)], remark)
+    remarks = []
+    if len(whole.text) > MAX_FILE_CHARS:
+        remarks.append(f"only its first {MAX_FILE_CHARS:,} characters are read")
+    if whole.guess:
+        remarks.append(f"does not say its encoding and is read as {whole.guess}, a guess")
+    return DocumentText([DocumentPart("", text)], "; ".join(remarks))
 
 
 def split_passages(text: str) -> Iterator[str]:

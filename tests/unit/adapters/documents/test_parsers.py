@@ -9,6 +9,7 @@ from typing import IO
 import pytest
 
 from idea_explorer.adapters.documents import package, pdf, sheets, slides, word
+from idea_explorer.adapters.documents.cell_formats import read_format
 from idea_explorer.adapters.documents.output import DamagedError, FullError, Output
 from tests.fakes.documents import (
     PAGE_END,
@@ -115,18 +116,71 @@ def test_sheets_show_values_as_people_see_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "is_date"),
+    ("code", "value", "shown"),
     [
-        ("yyyy-mm-dd", True),
-        ("[$-407]d. mmmm yyyy", True),
-        ('0.00" days"', False),
-        ("General", False),
-        ("[Red]#,##0", False),
-        ("h:mm", True),
+        ("yyyy-mm-dd", "45322", "2024-01-31"),
+        ("[$-407]d. mmmm yyyy", "45322", "2024-01-31"),
+        ("mmm", "45322", "2024-01-31"),
+        ("dd.mm.yy hh:mm", "45322.75", "2024-01-31 18:00"),
+        ('0.00" days"', "1.5", "1.5"),
+        ("0\\h", "1.5", "1.5"),
+        ("General", "1.5", "1.5"),
+        ("[Red]#,##0", "1.5", "1.5"),
+        ("h:mm", "0.75", "18:00"),
+        ("h:mm AM/PM", "1.75", "18:00"),
+        ("h:mm:ss", "0.7500115741", "18:00:01"),
+        ("mm:ss", "0.0034027778", "04:54"),
+        ("[h]:mm", "1.5", "36:00"),
+        ("[hh]:mm:ss", "1.5", "36:00:00"),
+        ("[h]:mm", "-0.0625", "-1:30"),
+        ("[m]", "0.0625", "90"),
+        ("[mm]:ss", "0.0625", "90:00"),
+        ("[s]", "0.0625", "5400"),
+        ("[$-409][h]:mm", "1.5", "36:00"),
+        ("0%", "0.125", "13%"),
+        ("0.00%;[Red]-0.00%", "-0.5", "-50.00%"),
+        ('0" %"', "12", "12"),
+        ("0%", "1e300", "1e300"),
+        ("0%", "nan", "nan"),
+        ("[h]:mm", "1e300", "1e300"),
+        ("0%", "n/a", "n/a"),
+        ("0." + "0" * 200 + "%", "0.5", f"50.{'0' * 10}%"),
     ],
 )
-def test_formats_of_dates_are_told_from_others(code: str, is_date: bool) -> None:
-    assert sheets._is_date(code) is is_date
+def test_numbers_are_shown_as_their_format_says(code: str, value: str, shown: str) -> None:
+    found = read_format(code)
+    assert (found.show(value, uses_1904=False) if found else value) == shown
+
+
+def cell(reference: str, value: str = "") -> str:
+    return f'<c r="{reference}" t="str">{f"<v>{value}</v>" if value else ""}</c>'
+
+
+def test_a_value_stays_below_its_header() -> None:
+    rows = [
+        [cell("A1", "Jar"), cell("B1", "Price"), cell("C1", "Stock"), cell("D1", "Note")],
+        [cell("A2", "500 g"), cell("C2", "7")],
+        [cell("A3", "1 kg"), cell("B3"), cell("C3", "9"), cell("D3")],
+        [cell("B4", "12"), "<c><v>3</v></c>"],
+        [cell("A5"), cell("B5")],
+    ]
+    content = make_xlsx({"Stock": "".join(f"<row>{''.join(cells)}</row>" for cells in rows)})
+    assert parts_of(sheets.read, content) == [
+        ("sheet Stock", "Jar | Price | Stock | Note\n500 g |  | 7\n1 kg |  | 9\n| 12 | 3")
+    ]
+
+
+def test_a_value_far_to_the_right_has_the_name_of_its_column() -> None:
+    cells = cell("A1", "Jar") + cell("XFD1", "far") + cell("é1", "odd") + cell("B1", "back")
+    content = make_xlsx({"A": f"<row>{cells}</row><row>{cell('V2', 'x')}</row>"})
+    assert parts_of(sheets.read, content) == [("sheet A", "Jar | XFD: far | odd | back\nV: x")]
+
+
+def test_built_in_formats_of_durations_and_percentages_are_known() -> None:
+    cells = '<row><c s="0"><v>1.5</v></c><c s="1"><v>0.19</v></c><c s="2"><v>0.19</v></c></row>'
+    formats = "".join(f'<xf numFmtId="{number}"/>' for number in (46, 9, 10))
+    content = make_xlsx({"Work": cells}, formats=formats)
+    assert parts_of(sheets.read, content) == [("sheet Work", "36:00:00 | 19% | 19.00%")]
 
 
 def test_slides_come_in_the_order_of_the_presentation_with_their_notes() -> None:

@@ -30,6 +30,14 @@ def test_a_sentence_is_checked_against_the_passages_and_quotations_of_its_source
     assert "12 %" in claims[2].passage
 
 
+def test_a_citation_of_a_file_alone_is_checked_against_all_its_pages() -> None:
+    pages = {1: "Tea is old.", 3: "Tea sales rose by 12 % in 2024."}
+    evidence = [make_passage(f"tea.pdf, page {number}", text) for number, text in pages.items()]
+    report = "Sales rose by 12% [a](tea.pdf). It fell by 30% [a](tea.pdf)."
+    claims = check_by_rule(report, Passages(evidence, []))
+    assert [claim.verdict for claim in claims] == ["unchecked", "unsupported"]
+
+
 def test_a_source_without_text_supports_and_refutes_nothing() -> None:
     (claim,) = check_by_rule(f"Sales fell by 30% [a]({TEA}).", Passages([], []))
     assert claim.verdict == "unchecked"

@@ -168,3 +168,23 @@ def test_a_part_that_leaves_out_the_subject_has_that_of_the_first() -> None:
     passage = "Rail carried 34 % of hinterland containers, trucks 57 % and barges 9 %."
     assert kinds("Trucks carried 57% of the hinterland containers.", passage) == []
     assert kinds("Trucks carried 34% of the hinterland containers.", passage) == [("number", "34%")]
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        "([IEA, p. 47](https://iea.example/a.pdf#page=47))",
+        "([IEA 2023](https://iea.example/a); [Eurostat, 2019](https://eurostat.example/b))",
+        "([IEA, p. 47](https://iea.example/a) ⚠ unverified)",
+        "([[3]](https://iea.example/a))",
+    ],
+)
+def test_the_name_of_a_citation_in_brackets_is_no_claim(citation: str) -> None:
+    assert kinds(f"Hopp has 9,412 drivers {citation}.", NUMBERS) == []
+
+
+def test_the_name_of_a_link_in_a_sentence_is_a_claim() -> None:
+    sentence = (
+        "Hopp has [9,421 drivers](https://hopp.example/a) (as [it](https://hopp.example/b) says)."
+    )
+    assert kinds(sentence, NUMBERS) == [("number", "9,421")]

@@ -10,6 +10,7 @@ import contextlib
 import resource
 import sys
 from importlib import import_module
+from types import ModuleType
 
 from idea_explorer.adapters.documents.output import DamagedError, FullError, Output
 
@@ -37,7 +38,15 @@ def open_nothing_more() -> None:
     called when all that it needs is loaded."""
     for codec in CODECS:
         codecs.lookup(codec)  # they would be loaded by their first use
-    _limit(resource.RLIMIT_NOFILE, len(("stdin", "stdout", "stderr")))
+    _limit(resource.RLIMIT_NOFILE, 0)  # not 3: a number that was closed could be opened again
+
+
+def load_reader(kind: str) -> ModuleType:
+    """Raises ImportError if a package is missing, or its library in C does not fit this system."""
+    try:
+        return import_module(f"idea_explorer.adapters.documents.{READERS[kind]}")
+    except OSError as error:
+        raise ImportError(str(error)) from error
 
 
 def _limit(name: int, most: int) -> None:
@@ -51,7 +60,7 @@ def main(kind: str, max_chars: int, limits: str) -> None:
     limit_process(most_seconds, megabytes, 8 * max_chars + MEGABYTE)
     output = Output(sys.stdout.buffer, max_chars, seconds)
     try:
-        reader = import_module(f"idea_explorer.adapters.documents.{READERS[kind]}")
+        reader = load_reader(kind)
         open_nothing_more()
         remark: str = reader.read(sys.stdin.buffer, output)
         output.end(remark, NO_TEXT.get(kind, EMPTY))
@@ -59,6 +68,10 @@ def main(kind: str, max_chars: int, limits: str) -> None:
         output.end(str(error), f"{EMPTY}: {error}")
     except DamagedError as error:
         output.fail(str(error))
+    except ImportError:
+        output.fail(
+            f"cannot be read: the parser for {kind.upper()} is not installed or does not start"
+        )
     except MemoryError:
         output.fail("needs too much memory to read")
     except Exception:  # noqa: BLE001  whatever a parser raises, the document is to blame

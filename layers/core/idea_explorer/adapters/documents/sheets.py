@@ -1,19 +1,19 @@
 """XLSX: the rows of each sheet as lines, with the values of their cells as a person sees them."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import IO
 
+from idea_explorer.adapters.documents.cell_formats import BUILT_IN, CellFormat, read_format
 from idea_explorer.adapters.documents.output import DamagedError, Output
 from idea_explorer.adapters.documents.package import OfficePackage
 
 MAIN = "xl/workbook.xml"
 MAX_SHARED_CHARS = 20_000_000
-# The built-in formats of dates and times (ECMA-376, part 1, 18.8.30); others are given by their codes.
-DATE_FORMATS = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
-EPOCHS = {False: datetime(1899, 12, 30), True: datetime(1904, 1, 1)}  # noqa: DTZ001  sheets know no zone
 BETWEEN = " | "
-LAST_DAY = 2_958_465  # 9999-12-31
+MAX_EMPTY = (
+    20  # cells before a value that are written; a value after more has the name of its column
+)
+MAX_COLUMN_NAME = 3  # letters
 MAX_CELL = 32_767  # characters, as in Excel
 BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 
@@ -35,7 +35,7 @@ class _Book:
     def __init__(self, package: OfficePackage, main: str) -> None:
         self.uses_1904 = False
         self.strings: list[str] = []
-        self.date_styles: set[str] = set()
+        self.formats: dict[str, CellFormat] = {}  # by style
         named: list[tuple[str, str]] = []
 
         def start(element: str, values: Mapping[str, str]) -> None:
@@ -83,18 +83,18 @@ class _Book:
         package.read(part, start, end, add)
 
     def _read_styles(self, package: OfficePackage, part: str) -> None:
-        dates = {str(number) for number in DATE_FORMATS}
+        known = {str(number): read_format(code) for number, code in BUILT_IN.items()}
         is_used, style = False, 0
 
         def start(name: str, values: Mapping[str, str]) -> None:
             nonlocal is_used, style
-            if name == "numFmt" and _is_date(values.get("formatCode", "")):
-                dates.add(values.get("numFmtId", ""))
+            if name == "numFmt":
+                known[values.get("numFmtId", "")] = read_format(values.get("formatCode", ""))
             elif name == "cellXfs":
                 is_used = True
             elif name == "xf" and is_used:
-                if values.get("numFmtId") in dates:
-                    self.date_styles.add(str(style))
+                if found := known.get(values.get("numFmtId", "")):
+                    self.formats[str(style)] = found
                 style += 1
 
         def end(name: str) -> None:
@@ -110,34 +110,9 @@ class _Book:
             return self.strings[number] if 0 <= number < len(self.strings) else ""
         if kind == "b":
             return BOOLEANS.get(value, value)
-        if kind in {"", "n"} and style in self.date_styles:
-            return self._show_date(value)
+        if kind in {"", "n"} and (shown_as := self.formats.get(style)):
+            return shown_as.show(value, uses_1904=self.uses_1904)
         return value
-
-    def _show_date(self, value: str) -> str:
-        try:
-            days = float(value)
-        except ValueError:
-            return value
-        if not 0 <= days <= LAST_DAY:
-            return value
-        moment = EPOCHS[self.uses_1904] + timedelta(seconds=round(days * 86_400))
-        if days < 1:
-            return moment.time().isoformat("minutes")
-        return moment.isoformat(" ", "minutes") if days % 1 else moment.date().isoformat()
-
-
-def _is_date(code: str) -> bool:
-    """Whether a format has days, months, years or hours outside of quotes and brackets."""
-    plain, quoted = [], ""
-    for sign in code[:300].lower():
-        if quoted:
-            quoted = "" if sign == quoted else quoted
-        elif sign in '"[':
-            quoted = '"' if sign == '"' else "]"
-        else:
-            plain.append(sign)
-    return bool({*plain} & {*"dmyhs"}) and "general" not in code.lower()
 
 
 class _Sheet:
@@ -148,6 +123,8 @@ class _Sheet:
         self._lines: list[str] = []
         self._length = 0
         self._row: list[str] = []
+        self._column = self._filled = 0  # of the cell, from 1, and of the last value before it
+        self._name = ""
         self._value: list[str] = []
         self._kind = self._style = ""
         self._is_value = False
@@ -155,6 +132,8 @@ class _Sheet:
     def start(self, name: str, values: Mapping[str, str]) -> None:
         if name == "c":
             self._kind, self._style = values.get("t", ""), values.get("s", "")
+            self._name = _read_column(values.get("r", ""))
+            self._column = _count_column(self._name) or self._column + 1
             self._value = []
         # `t` is text that stands in the cell itself
         self._is_value = name in {"v", "t"}
@@ -164,8 +143,7 @@ class _Sheet:
         if name == "c":
             shown = self._book.show("".join(self._value), self._kind, self._style).strip()
             if shown:
-                self._row.append(" ".join(shown.split()))
-                self._length += len(shown) + len(BETWEEN)
+                self._add(" ".join(shown.split()))
             if self._length > self._output.left:
                 self._end_row()
                 self.finish()
@@ -176,12 +154,35 @@ class _Sheet:
         if self._is_value:
             self._value.append(text)
 
+    def _add(self, shown: str) -> None:
+        empty = max(0, self._column - self._filled - 1)
+        if empty > MAX_EMPTY:
+            empty, shown = 0, f"{self._name}: {shown}"
+        self._row += [*[""] * empty, shown]
+        self._filled = self._column
+        self._length += len(shown) + len(BETWEEN) * (empty + 1)
+
     def _end_row(self) -> None:
         if self._row:
-            self._lines.append(BETWEEN.join(self._row))
+            self._lines.append(BETWEEN.join(self._row).strip())
             self._row = []
+        self._column = self._filled = 0
 
     def finish(self) -> None:
         text = "".join(f"{line}\n" for line in self._lines)
         self._lines, self._length = [], 0
         self._output.add(self._label, text)
+
+
+def _read_column(reference: str) -> str:
+    """`XFD` of `XFD1`."""
+    name = reference[:MAX_COLUMN_NAME].rstrip("0123456789")
+    return name if name.isascii() and name.isalpha() and name.isupper() else ""
+
+
+def _count_column(name: str) -> int:
+    """`A` is 1; 0 without a name, as a cell may have none and follows the one before it."""
+    number = 0
+    for letter in name:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number

@@ -8,7 +8,7 @@ from idea_explorer.domain.json import Block
 from idea_explorer.domain.report_phrases import EVIDENCE, SOURCES, UNSUPPORTED
 from idea_explorer.domain.sources import UNMATCHED, Ledger, normalize_source
 from idea_explorer.domain.text import escape_markdown, one_line
-from idea_explorer.domain.tools import Passage
+from idea_explorer.domain.tools import Passage, find_file
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
 from idea_explorer.domain.verification.combined import CombinedEvidence
@@ -45,7 +45,10 @@ class Passages:
         self._combined: dict[tuple[str, ...], Evidence] = {}
         for passage in evidence:
             if passage.text:
-                self._add(normalize_source(passage.source, page), passage.title, passage.text)
+                key = normalize_source(passage.source, page)
+                # a citation of a file means all its pages; where it has none, both keys are one
+                for each in {key, find_file(key)}:
+                    self._add(each, passage.title, passage.text)
         for block in content:
             for target, words in read_citations(block, documents):
                 if words:

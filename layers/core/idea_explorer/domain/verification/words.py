@@ -30,6 +30,8 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
 MAX_TELLING = 4_000  # characters that tell the language of a text
 _CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
+_ONE_LINK = r"\[[^\[\]]{0,500}\]\([^()\s]{0,2000}\)(?: ⚠ unverified)?"
+_LINKS_IN_BRACKETS = re.compile(rf"\s?\({_ONE_LINK}(?:[,;]? {_ONE_LINK}){{0,9}}\)")
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
 _MARKUP = re.compile(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
 _SENTENCE_END = re.compile(r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+")
@@ -38,8 +40,10 @@ _JOINTS = re.compile(r"[.'’&-]")
 
 
 def plain_text(markdown: str) -> str:
-    """The sentence as a person reads it: no citations, addresses or markup."""
-    text = _LINK.sub(r"\1", _CITATION.sub("", markdown))
+    """The sentence as a person reads it: no citations, addresses or markup. Links that stand alone in
+    brackets are citations; the name of any other link is a part of the sentence."""
+    text = _LINKS_IN_BRACKETS.sub("", _CITATION.sub("", markdown))
+    text = _LINK.sub(r"\1", text)
     return _MARKUP.sub("", _ADDRESS.sub("", text)).strip()
 
 
