@@ -1,5 +1,6 @@
 """Approved changes in a folder that is a git work tree: one commit for each, and nothing of anybody else."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.domain.approvals import Approval, propose_delete, propose_move
+from idea_explorer.domain.approvals import Approval, propose, propose_delete, propose_move
+from idea_explorer.domain.errors import BaseMovedError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import WrittenAt
 from tests.fakes.explorations import an_approval, an_exploration
@@ -120,3 +122,23 @@ def test_deleting_and_moving_are_commits_too(folder: Path) -> None:
     assert git(folder, "ls-tree", "-r", "HEAD").split("\n")[1].startswith("100755")
     assert git(folder, "ls-files").split() == [".gitignore", "lib/b.py"]
     assert git(folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("new", ["A.py", "Lib/c.py"])
+def test_a_name_that_differs_only_in_case_loses_no_file_where_case_is_ignored(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, new: str
+) -> None:
+    (folder / "lib").mkdir()
+    (folder / "Lib").mkdir()
+    (folder / "lib/c.py").write_text("a\n")
+    # the same file by a second name, which no listing has
+    (folder / new).hardlink_to(folder / new.lower())
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda at: [n for n in listed(at) if n == n.lower()])
+    path, target = RepositoryPath(new.lower()), RepositoryPath(new)
+    for proposal in (propose_move(path, target, "Move", b"a\n"), propose(target, "a\n", "", None)):
+        with pytest.raises(BaseMovedError, match=f"{new} is another name of a file that exists"):
+            write(folder, edit().model_copy(update={"proposal": proposal}))
+
+    assert (folder / path).read_text() == "a\n"
+    assert subjects(folder) == ["First"]

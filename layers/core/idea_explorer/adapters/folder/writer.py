@@ -8,7 +8,13 @@ from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.folder.publisher import FolderTree, LockedFolder, write_text
-from idea_explorer.adapters.safe_files import LinkError, find_mode, read_file, remove_file
+from idea_explorer.adapters.safe_files import (
+    LinkError,
+    find_mode,
+    has_exact_name,
+    read_file,
+    remove_file,
+)
 from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, revert_message
 from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.blobs import blob_sha
@@ -63,6 +69,7 @@ class FolderWriter:
             current = self._read(change.path)
             wanted = None if change.content is None else change.content.encode("utf-8")
             if current == wanted:
+                self._check_name(change)
                 continue
             if (None if current is None else blob_sha(current)) != change.base_sha:
                 raise BaseMovedError(
@@ -71,6 +78,17 @@ class FolderWriter:
                 )
             todo.append(change)
         return todo
+
+    def _check_name(self, change: FileChange) -> None:
+        """On a file system that ignores case, a new name may lead to a file that has another one: to remove
+        that file after it would lose both."""
+        is_new = change.base_sha is None and change.content is not None
+        if is_new and not has_exact_name(self._root, change.path):
+            raise BaseMovedError(
+                f"{change.path} is another name of a file that exists, because this file system ignores case;"
+                " nothing was written.",
+                hint="Leave its name as it is, or choose one that differs in more than case.",
+            )
 
     def _find_uncommitted(self, approval: Approval, *, is_written: bool) -> str:
         """Why the change cannot be a commit of its own; empty if it can."""
