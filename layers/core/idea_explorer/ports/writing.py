@@ -93,13 +93,15 @@ class Publisher(Protocol):
 class Undone:
     """The files that were reverted, or that the pull request at `url` proposes to revert.
 
-    `is_new` is false if that had been done before.
+    `is_new` is false if that had been done before. `uncommitted` are files that are restored, and still
+    differ from the last commit because a person has not committed their own changes.
     """
 
     files: Sequence[str]
     is_new: bool
     url: str | None = None
     commit: str | None = None
+    uncommitted: Sequence[str] = ()
 
 
 class Reverter(Protocol):

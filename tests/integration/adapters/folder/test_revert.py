@@ -79,7 +79,7 @@ class World:
             base = target.read_bytes() if target.exists() else None
             approval = an_approval(exploration, path, content, base, call)
             self.approvals.request_approval(approval)
-            FolderWriter(self.root, self.lock).write_change(exploration, approval)
+            FolderWriter(self.root, self.lock, self.git).write_change(exploration, approval)
             results.append(
                 StoredResult(
                     call_id=call,
@@ -402,3 +402,18 @@ def test_one_that_wrote_nothing_or_may_still_write_is_refused(world: World) -> N
     world.store.create(waiting)
     with pytest.raises(ConflictError, match="is awaiting_approval, so it may still write"):
         world.revert(waiting)
+
+
+def test_what_a_person_has_not_committed_is_restored_and_left_to_them(world: World) -> None:
+    world.use_git()
+    (world.root / "README.md").write_text("being written\n")
+    exploration = world.wrote(("README.md", "being written\nand changed\n"), ("new.py", "x\n"))
+    assert git(world.root, "status", "--short") == "M README.md"
+
+    undone = world.revert(exploration)
+
+    assert undone.files == ["README.md", "new.py"]
+    assert undone.uncommitted == ("README.md",)
+    assert git(world.root, "show", "--name-only", "--format=", "HEAD") == "new.py"
+    assert (world.root / "README.md").read_text() == "being written\n"
+    assert git(world.root, "status", "--short") == "M README.md"

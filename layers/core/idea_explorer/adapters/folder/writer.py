@@ -1,6 +1,6 @@
 """Writes approved changes to a folder, and restores what an exploration has written."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,18 +133,31 @@ class FolderRestorer(LockedFolder):
             for path, text in planned.items():
                 self._restore(path, text)
             files = set(planned)
+            if self._commits is None:
+                return Undone(sorted(files), bool(files))
+            trailer = exploration_trailer(exploration_id)
             commit: str | None = None
-            own = self._commits and self._commits.find(exploration_trailer(exploration_id))
-            if self._commits and own:
-                files |= self._restored_earlier(plan, self._commits)
+            committed: set[str] = set()
+            if own := self._commits.find(trailer):
+                # others hold what a person has not committed yet
+                paths = self._commits.list_paths(trailer)
+                files |= self._restored_earlier(plan, self._commits, paths)
+                committed = {path for path in files if self._layout.locate(path) in paths}
                 subject = f"Revert exploration {exploration_id}"
                 message = revert_message(subject, own.sha, exploration_id)
-                located = sorted(map(self._layout.locate, files))
-                commit = self._commits.commit(message, located) if files else None
-        return Undone(sorted(files), bool(files), commit=commit)
+                located = sorted(map(self._layout.locate, committed))
+                commit = self._commits.commit(message, located) if located else None
+            left = tuple(path for path in sorted(files - committed) if self._is_changed(path))
+        return Undone(sorted(files), bool(files), commit=commit, uncommitted=left)
+
+    def _is_changed(self, path: str) -> bool:
+        return self._commits is not None and self._commits.is_changed(self._layout.locate(path))
 
     def _restored_earlier(
-        self, plan: Callable[[Tree], Mapping[str, str | None]], commits: GitFolder
+        self,
+        plan: Callable[[Tree], Mapping[str, str | None]],
+        commits: GitFolder,
+        paths: Container[str],
     ) -> set[str]:
         """Files that an interrupted attempt restored and did not commit."""
         try:
@@ -152,7 +165,11 @@ class FolderRestorer(LockedFolder):
         except ConflictError:
             return set()  # somebody else has changed them since
         tree = FolderTree(self._root, self._layout)
-        return {path for path, text in still.items() if _is_same(tree.read_text(path), text)}
+        return {
+            path
+            for path, text in still.items()
+            if self._layout.locate(path) in paths and _is_same(tree.read_text(path), text)
+        }
 
     def _restore(self, path: str, text: str | None) -> None:
         located = self._layout.locate(path)
