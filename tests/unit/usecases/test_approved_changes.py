@@ -1,14 +1,20 @@
 """What approving does: it writes at once, exactly what was shown, or says that the file has moved on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from idea_explorer.api.approvals import build_approval_view
-from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UnavailableError
+from idea_explorer.domain.errors import (
+    ConfigurationError,
+    ConflictError,
+    InvalidRequestError,
+    UnavailableError,
+)
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import ModelAnswer
+from idea_explorer.ports import ChangeWriter, ModelAnswer
 from idea_explorer.usecases.revert import undo_changes, written_changes
 from tests.fakes.editing import EditingWorld
 from tests.fakes.models import calls, says
@@ -86,6 +92,25 @@ def test_what_cannot_be_written_now_is_written_by_the_run(
 
     assert world.go_on(world.run).run.outcome == "completed"
     assert world.text() == NEW
+
+
+def test_without_what_writing_needs_nothing_is_decided_and_it_can_be_decided_later(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    whole = world.bench.deps
+
+    def needs_token(_: Exploration) -> ChangeWriter:
+        raise ConfigurationError("GITHUB_TOKEN is not set.")
+
+    world.bench.deps = replace(whole, writer_for=needs_token)
+    with pytest.raises(ConfigurationError):
+        world.decide(world.asked[0], decision="approve")
+    assert world.pending(world.run) == world.asked
+
+    world.bench.deps = whole
+    assert world.decide(world.asked[0], decision="approve").is_written
+    assert world.go_on(world.run).run.outcome == "completed"
 
 
 def test_some_hunks_are_approved_and_the_model_is_told_which(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from idea_explorer.domain.plan import count_questions, parse_plan
 from idea_explorer.domain.replacements import keep_line_ends
 from idea_explorer.domain.request import Text
 from idea_explorer.domain.text import pluralize
+from idea_explorer.ports import ChangeWriter
 from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.deps import Deps
@@ -132,6 +133,8 @@ def decide(
     )
     if request.content_hash not in {None, content_hash(mine.approved_content)}:
         raise ConflictError("This is not the content that was shown.", hint="Look at it again.")
+    # before the decision is stored: what is not configured can be put right, and the decision made then
+    writer = _find_writer(exploration, mine, deps)
     stored = deps.approvals.decide(mine)
     if stored.decision == "expire":
         raise ConflictError("The time to decide is over; nothing was written.")
@@ -142,20 +145,33 @@ def decide(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )
         deps.events.append(exploration.id, None, decided)
-    stored = _write_at_once(exploration, stored, deps)
+    if writer:
+        stored = _write_at_once(exploration, stored, writer, deps)
     if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
         go_on(exploration, deps)
     return stored
 
 
-def _write_at_once(exploration: Exploration, approval: Approval, deps: Deps) -> Approval:
-    """A failure that may pass is left to the run, which tries again."""
+def _find_writer(exploration: Exploration, approval: Approval, deps: Deps) -> ChangeWriter | None:
+    """What writes the change now; None if nothing is to be written, or the run has to try again."""
     waits = exploration.status == "awaiting_approval" and not exploration.cancel_requested
     is_change = approval.decision == "approve" and approval.proposal.kind != "plan"
-    if deps.writer_for is None or not (waits and is_change):
-        return approval
+    if deps.writer_for is None or approval.applied or not (waits and is_change):
+        return None
     try:
-        return write_approved(exploration, approval, deps.writer_for, deps)
+        return deps.writer_for(exploration)
+    except ExplorerError as error:
+        if not error.retryable:
+            raise
+        return None
+
+
+def _write_at_once(
+    exploration: Exploration, approval: Approval, writer: ChangeWriter, deps: Deps
+) -> Approval:
+    """A failure that may pass is left to the run, which tries again."""
+    try:
+        return write_approved(exploration, approval, lambda _: writer, deps)
     except ExplorerError as error:
         if not error.retryable:
             raise
