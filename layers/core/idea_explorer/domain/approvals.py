@@ -146,13 +146,14 @@ class FileChange(NamedTuple):
 
 class AppliedChange(DomainModel, frozen=True):
     """What became of an approved change. Without `error_type` it is written; `message` says why it is not,
-    or why it is not committed."""
+    or why it is not committed. `mode` are the permissions that the file had before, in a folder."""
 
     at: datetime
     commit: str | None = None
     branch: str | None = None
     error_type: str | None = None
     message: str = ""
+    mode: int | None = None
 
     @property
     def is_stale(self) -> bool:

@@ -19,6 +19,7 @@ class WrittenAt:
     commit: str | None
     branch: str | None
     notice: str = ""  # why it is written and not committed
+    mode: int | None = None  # permissions that the file had before, in a folder
 
 
 class ChangeWriter(Protocol):
@@ -119,9 +120,13 @@ class Restorer(Protocol):
     """Restores files of a folder to what they were."""
 
     def restore(
-        self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
+        self,
+        exploration_id: ExplorationId,
+        plan: Callable[[Tree], Mapping[str, str | None]],
+        modes: Mapping[str, int] | None = None,
     ) -> Undone:
         """Write the texts of a plan and remove the files it maps to None; safe to repeat after a crash.
+        A file that is not there any more gets the permissions that `modes` has for it.
 
         Commits if the exploration's own changes were committed. If `plan` raises, nothing is changed; it
         may also be called with the tree of the last commit.

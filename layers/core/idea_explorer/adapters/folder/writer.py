@@ -1,7 +1,7 @@
 """Writes approved changes to a folder, and restores what an exploration has written."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from idea_explorer.adapters.folder.git import GitFolder
@@ -9,6 +9,7 @@ from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.folder.publisher import FolderTree, LockedFolder, write_text
 from idea_explorer.adapters.safe_files import (
+    NEW_FILE,
     LinkError,
     find_mode,
     has_exact_name,
@@ -44,23 +45,26 @@ class FolderWriter:
     def write_change(self, exploration: Exploration, approval: Approval) -> WrittenAt:
         trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
         with lock_folder(self._lock):
-            todo = self._check_base(approval)
-            if not todo and self._commits and (earlier := self._commits.find(trailers)):
-                return WrittenAt(commit=earlier.sha, branch=None)
-            unsaved = self._find_uncommitted(approval, is_written=not todo)
             mode = find_mode(self._root, approval.proposal.path)
-            for change in todo:
-                if change.content is None:
-                    remove_text(self._root, change.path)
-                else:
-                    write_text(self._root, change.path, change.content, mode=mode)
-            if self._commits is None:
-                return WrittenAt(commit=None, branch=None)
-            if unsaved:
-                notice = f"Not committed: {unsaved}."
-                return WrittenAt(commit=None, branch=None, notice=notice)
-            message = f"{clean_subject(approval.proposal.description, 72)}\n\n{trailers}"
-            return self._commit(message, [change.path for change in approval.changes])
+            return replace(self._write(approval, trailers, mode), mode=mode)
+
+    def _write(self, approval: Approval, trailers: str, mode: int) -> WrittenAt:
+        todo = self._check_base(approval)
+        if not todo and self._commits and (earlier := self._commits.find(trailers)):
+            return WrittenAt(commit=earlier.sha, branch=None)
+        unsaved = self._find_uncommitted(approval, is_written=not todo)
+        for change in todo:
+            if change.content is None:
+                remove_text(self._root, change.path)
+            else:
+                write_text(self._root, change.path, change.content, mode=mode)
+        if self._commits is None:
+            return WrittenAt(commit=None, branch=None)
+        if unsaved:
+            notice = f"Not committed: {unsaved}."
+            return WrittenAt(commit=None, branch=None, notice=notice)
+        message = f"{clean_subject(approval.proposal.description, 72)}\n\n{trailers}"
+        return self._commit(message, [change.path for change in approval.changes])
 
     def _check_base(self, approval: Approval) -> list[FileChange]:
         """What is still to be done; an earlier attempt may have done the rest."""
@@ -126,12 +130,15 @@ class FolderRestorer(LockedFolder):
     """Follows no links, and holds the lock that publishers to the same folder take."""
 
     def restore(
-        self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
+        self,
+        exploration_id: ExplorationId,
+        plan: Callable[[Tree], Mapping[str, str | None]],
+        modes: Mapping[str, int] | None = None,
     ) -> Undone:
         with lock_folder(self._lock):
             planned = plan(FolderTree(self._root, self._layout))
             for path, text in planned.items():
-                self._restore(path, text)
+                self._restore(path, text, (modes or {}).get(path, NEW_FILE))
             files = set(planned)
             if self._commits is None:
                 return Undone(sorted(files), bool(files))
@@ -171,10 +178,10 @@ class FolderRestorer(LockedFolder):
             if self._layout.locate(path) in paths and _is_same(tree.read_text(path), text)
         }
 
-    def _restore(self, path: str, text: str | None) -> None:
+    def _restore(self, path: str, text: str | None, mode: int) -> None:
         located = self._layout.locate(path)
         if text is not None:
-            write_text(self._root, located, text)
+            write_text(self._root, located, text, mode=mode)
             return
         remove_text(self._root, located)
 
