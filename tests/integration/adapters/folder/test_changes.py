@@ -142,3 +142,26 @@ def test_a_name_that_differs_only_in_case_loses_no_file_where_case_is_ignored(
 
     assert (folder / path).read_text() == "a\n"
     assert subjects(folder) == ["First"]
+
+
+def test_a_move_that_was_killed_before_the_removal_is_committed_later(folder: Path) -> None:
+    proposal = propose_move(RepositoryPath("a.py"), RepositoryPath("lib/a.py"), "Move", b"a\n")
+    (folder / "lib").mkdir()
+    (folder / "lib/a.py").write_text("a\n")
+
+    assert write(folder, edit().model_copy(update={"proposal": proposal})).commit
+
+    assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "ls-files").split() == [".gitignore", "b.py", "lib/a.py"]
+
+
+def test_a_new_file_in_the_place_of_one_that_git_ignores_is_refused_with_the_reason(
+    folder: Path,
+) -> None:
+    (folder / "build").mkdir()
+    (folder / "build/x.py").write_text("mine\n")
+
+    with pytest.raises(BaseMovedError, match=r"build/x\.py exists already, and git ignores it"):
+        write(folder, edit("build/x.py", "x\n", None))
+
+    assert (folder / "build/x.py").read_text() == "mine\n"

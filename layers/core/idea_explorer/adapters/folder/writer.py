@@ -52,7 +52,7 @@ class FolderWriter:
         todo = self._check_base(approval)
         if not todo and self._commits and (earlier := self._commits.find(trailers)):
             return WrittenAt(commit=earlier.sha, branch=None)
-        unsaved = self._find_uncommitted(approval, is_written=not todo)
+        unsaved = self._find_uncommitted(approval, todo)
         for change in todo:
             if change.content is None:
                 remove_text(self._root, change.path)
@@ -76,12 +76,20 @@ class FolderWriter:
                 self._check_name(change)
                 continue
             if (None if current is None else blob_sha(current)) != change.base_sha:
-                raise BaseMovedError(
-                    f"{change.path} has changed since the proposal was made, so nothing was written.",
-                    hint="Read it again and make a new proposal.",
-                )
+                raise self._base_moved(change)
             todo.append(change)
         return todo
+
+    def _base_moved(self, change: FileChange) -> BaseMovedError:
+        if change.base_sha is None and self._commits and self._commits.is_ignored(change.path):
+            return BaseMovedError(
+                f"{change.path} exists already, and git ignores it, so nothing was written.",
+                hint="The tools do not show files that git ignores; choose another path.",
+            )
+        return BaseMovedError(
+            f"{change.path} has changed since the proposal was made, so nothing was written.",
+            hint="Read it again and make a new proposal.",
+        )
 
     def _check_name(self, change: FileChange) -> None:
         """On a file system that ignores case, a new name may lead to a file that has another one: to remove
@@ -94,7 +102,7 @@ class FolderWriter:
                 hint="Leave its name as it is, or choose one that differs in more than case.",
             )
 
-    def _find_uncommitted(self, approval: Approval, *, is_written: bool) -> str:
+    def _find_uncommitted(self, approval: Approval, todo: Container[FileChange]) -> str:
         """Why the change cannot be a commit of its own; empty if it can."""
         if self._commits is None:
             return ""
@@ -102,6 +110,7 @@ class FolderWriter:
             if self._commits.is_ignored(change.path):
                 return f"git ignores {change.path}"
             # after a crash, what it changed is the change itself: then the last commit has to be the base
+            is_written = change not in todo
             if is_written and not self._commits.holds(change.path, change.base_sha):
                 return f"{change.path} had other changes"
             if not is_written and self._commits.is_changed(change.path):
