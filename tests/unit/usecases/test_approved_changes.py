@@ -113,6 +113,29 @@ def test_without_what_writing_needs_nothing_is_decided_and_it_can_be_decided_lat
     assert world.go_on(world.run).run.outcome == "completed"
 
 
+def test_a_second_change_of_a_file_in_one_answer_is_refused_before_anybody_is_asked(
+    tmp_path: Path,
+) -> None:
+    twice = proposing(
+        ("edit_file", {"path": "a.txt", "content": NEW}),
+        ("edit_file", {"path": "a.txt", "content": "other\n"}),
+        ("move_file", {"path": "a.txt", "new_path": "b.txt"}),
+        ("create_file", {"path": "c.txt", "content": "c\n"}),
+    )
+    world = World(tmp_path, twice, DONE)
+    assert [approval.proposal.path for approval in world.asked] == ["a.txt", "c.txt"]
+    for approval in world.asked:
+        assert world.decide(approval, decision="approve").is_written
+    world.go_on(world.run)
+
+    assert (world.text(), world.text("c.txt")) == (NEW, "c\n")
+    refused = [result for result in world.results() if not result["ok"]]
+    assert {result["error_type"] for result in refused} == {"invalid_arguments"}
+    assert [result["message"] for result in refused] == [
+        "Another call of this answer changes a.txt already."
+    ] * 2
+
+
 def test_some_hunks_are_approved_and_the_model_is_told_which(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     shown = world.preview(world.asked[0], hunks=[2])

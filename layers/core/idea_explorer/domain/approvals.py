@@ -51,6 +51,11 @@ class Proposal(DomainModel, frozen=True):
         return self.kind not in {"plan", "checks"}
 
     @property
+    def paths(self) -> set[str]:
+        """The files that approving it writes or removes."""
+        return {self.path, self.new_path or self.path} if self.is_change else set()
+
+    @property
     def danger(self) -> str | None:
         """What makes this file dangerous to change; None for an ordinary one."""
         if danger := find_danger(self.path):
