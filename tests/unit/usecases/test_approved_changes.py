@@ -149,6 +149,20 @@ def test_some_hunks_are_approved_and_the_model_is_told_which(tmp_path: Path) -> 
     assert (result["edited"], result["diff"]) == (True, shown)
 
 
+@pytest.mark.parametrize("edit", [{"hunks": [2]}, {"content": "other\n"}])
+def test_an_edit_of_a_proposal_whose_diff_does_not_lead_back_is_refused(
+    tmp_path: Path, edit: dict[str, Any]
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    (asked,) = world.asked
+    proposal = asked.proposal.model_copy(update={"content": NEW.replace("line 4\n", "line four\n")})
+    older = asked.model_copy(update={"proposal": proposal, "id": "older"})
+    world.bench.deps.approvals.request_approval(older)
+
+    with pytest.raises(ConflictError, match=r"What a\.txt was before is not known any more"):
+        world.preview(older, **edit)
+
+
 def test_all_hunks_are_the_proposal(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     assert not world.decide(world.asked[0], decision="approve", hunks=[1, 2, 1]).is_edited

@@ -85,7 +85,10 @@ def preview(
     asked = _find(exploration, approval_id, deps)
     content = _edit(asked.proposal, request, exploration)
     shown = asked.model_copy(update={"content": content})
-    diff = shown.approved_diff if asked.proposal.is_change else ""
+    try:
+        diff = shown.approved_diff if asked.proposal.is_change else ""
+    except ValueError as error:
+        raise _unknown_base(asked.proposal) from error
     return Preview(shown.approved_content, diff)
 
 
@@ -219,7 +222,20 @@ def _select_hunks(proposal: Proposal, hunks: list[int]) -> str | None:
     total = count_hunks(proposal.diff)
     if max(hunks) > total:
         raise _invalid("hunks", f"The change has {pluralize(total, 'hunk')}.")
-    return None if len({*hunks}) == total else select_hunks(proposal.content, proposal.diff, hunks)
+    if len({*hunks}) == total:
+        return None
+    try:
+        return select_hunks(proposal.content, proposal.diff, hunks)
+    except ValueError as error:
+        raise _unknown_base(proposal) from error
+
+
+def _unknown_base(proposal: Proposal) -> ConflictError:
+    """For a proposal of an older version, without a diff that leads back."""
+    return ConflictError(
+        f"What {proposal.path} was before is not known any more.",
+        hint="Approve the change as it is, or reject it.",
+    )
 
 
 def _invalid(field: str, message: str) -> InvalidRequestError:
