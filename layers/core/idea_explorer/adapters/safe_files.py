@@ -195,9 +195,7 @@ def list_folder(root: Path, path: str) -> list[str]:
 def has_exact_name(root: Path, path: str) -> bool:
     """Whether each folder of a path, and its file, are listed with exactly these names."""
     names = _split(path)
-    return all(
-        name in list_folder(root, "/".join(names[:end])) for end, name in enumerate(names)
-    )
+    return all(name in list_folder(root, "/".join(names[:end])) for end, name in enumerate(names))
 
 
 def make_private_folder(folder: Path) -> None:

@@ -45,9 +45,9 @@ class _Use:
 def find_references(workspace: Workspace, arguments: FindReferences) -> ToolResult:
     """Find where a name is used: every line, with by=parser where a parser saw the name in the code, and
     by=word where none reads it (other files, templates, macros) and the word may also be in a comment or a
-    string. kind tells the lines that define or import it. Names are compared, not what they mean: two things with the same name are both
-    found. Shows up to 200, source code first; total says how many there are. Use find_definition for where it
-    is defined."""
+    string. kind tells the lines that define or import it. Names are compared, not what they mean: two
+    things with the same name are both found. Shows up to 200, source code first; total says how many there
+    are. Use find_definition for where it is defined."""
     tree, limits = workspace.tree, workspace.limits
     name = arguments.symbol.strip()
     scope = resolve_scope(tree, arguments.path)
