@@ -334,7 +334,7 @@ EDITS: list[Entry] = [
         ),
         tool_use(
             "create_file",
-            {"path": "NOTES.md", "content": "# Notes\n", "description": "Say what was done"},
+            {"path": "NOTES.md", "content": "# Notes", "description": "Say what was done"},
         ),
     ),
     answer(text("# Hives counted\n\nOne change stands; the notes were not wanted.")),
@@ -354,6 +354,7 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         tab.shot("approvals-unified")
         tab.find("#two").click()
         tab.find("table.two")
+        tab.sees("No newline at end of file")
         tab.shot("approvals-side-by-side")
 
         first = tab.find(".change")

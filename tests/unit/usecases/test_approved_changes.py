@@ -1,14 +1,20 @@
 """What approving does: it writes at once, exactly what was shown, or says that the file has moved on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from idea_explorer.api.approvals import build_approval_view
-from idea_explorer.domain.errors import ConflictError, InvalidRequestError, UnavailableError
+from idea_explorer.domain.errors import (
+    ConfigurationError,
+    ConflictError,
+    InvalidRequestError,
+    UnavailableError,
+)
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import ModelAnswer
+from idea_explorer.ports import ChangeWriter, ModelAnswer
 from idea_explorer.usecases.revert import undo_changes, written_changes
 from tests.fakes.editing import EditingWorld
 from tests.fakes.models import calls, says
@@ -88,6 +94,48 @@ def test_what_cannot_be_written_now_is_written_by_the_run(
     assert world.text() == NEW
 
 
+def test_without_what_writing_needs_nothing_is_decided_and_it_can_be_decided_later(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    whole = world.bench.deps
+
+    def needs_token(_: Exploration) -> ChangeWriter:
+        raise ConfigurationError("GITHUB_TOKEN is not set.")
+
+    world.bench.deps = replace(whole, writer_for=needs_token)
+    with pytest.raises(ConfigurationError):
+        world.decide(world.asked[0], decision="approve")
+    assert world.pending(world.run) == world.asked
+
+    world.bench.deps = whole
+    assert world.decide(world.asked[0], decision="approve").is_written
+    assert world.go_on(world.run).run.outcome == "completed"
+
+
+def test_a_second_change_of_a_file_in_one_answer_is_refused_before_anybody_is_asked(
+    tmp_path: Path,
+) -> None:
+    twice = proposing(
+        ("edit_file", {"path": "a.txt", "content": NEW}),
+        ("edit_file", {"path": "a.txt", "content": "other\n"}),
+        ("move_file", {"path": "a.txt", "new_path": "b.txt"}),
+        ("create_file", {"path": "c.txt", "content": "c\n"}),
+    )
+    world = World(tmp_path, twice, DONE)
+    assert [approval.proposal.path for approval in world.asked] == ["a.txt", "c.txt"]
+    for approval in world.asked:
+        assert world.decide(approval, decision="approve").is_written
+    world.go_on(world.run)
+
+    assert (world.text(), world.text("c.txt")) == (NEW, "c\n")
+    refused = [result for result in world.results() if not result["ok"]]
+    assert {result["error_type"] for result in refused} == {"invalid_arguments"}
+    assert [result["message"] for result in refused] == [
+        "Another call of this answer changes a.txt already."
+    ] * 2
+
+
 def test_some_hunks_are_approved_and_the_model_is_told_which(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     shown = world.preview(world.asked[0], hunks=[2])
@@ -99,6 +147,20 @@ def test_some_hunks_are_approved_and_the_model_is_told_which(tmp_path: Path) -> 
     world.go_on(world.run)
     (result,) = world.results()
     assert (result["edited"], result["diff"]) == (True, shown)
+
+
+@pytest.mark.parametrize("edit", [{"hunks": [2]}, {"content": "other\n"}])
+def test_an_edit_of_a_proposal_whose_diff_does_not_lead_back_is_refused(
+    tmp_path: Path, edit: dict[str, Any]
+) -> None:
+    world = World(tmp_path, EDIT, DONE)
+    (asked,) = world.asked
+    proposal = asked.proposal.model_copy(update={"content": NEW.replace("line 4\n", "line four\n")})
+    older = asked.model_copy(update={"proposal": proposal, "id": "older"})
+    world.bench.deps.approvals.request_approval(older)
+
+    with pytest.raises(ConflictError, match=r"What a\.txt was before is not known any more"):
+        world.preview(older, **edit)
 
 
 def test_all_hunks_are_the_proposal(tmp_path: Path) -> None:

@@ -1,13 +1,20 @@
 """Whole conversations about code: rejections, failed look-ups, long files, and all steps used."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from idea_explorer.agent.moves import Say
+from idea_explorer.agent.requests import write_instruction
+from idea_explorer.agent.state import State
+from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.transcript import Instruction
+from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
+from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer
+from tests.fakes.clock import ManualClock
 from tests.fakes.editing import EditingWorld
 from tests.fakes.models import calls, last_texts, says
 
@@ -152,6 +159,39 @@ def test_a_call_that_was_cut_off_is_sent_again_as_replacements(tmp_path: Path) -
         "completed",
         COMMENT + source,
     )
+
+
+def test_a_first_call_that_is_cut_off_is_asked_for_again_also_after_a_step_with_nothing_new(
+    tmp_path: Path,
+) -> None:
+    source, whole = comment_on(400_000, whole=True)
+    _, short = comment_on(400_000, whole=False)
+    again = read("main.js")
+    world = EditingWorld(tmp_path, again, again, whole, short, DONE, speed=SPEED)
+    (world.code / "main.js").write_text(source)
+    run = world.explore()
+
+    assert "Send it again as `replacements`" in last_texts(world.model.requests[3])[-1]
+    world.decide(world.pending(run)[0], decision="approve")
+    assert world.go_on(run).run.outcome == "completed"
+
+
+def test_replacements_are_named_only_where_there_are_edits() -> None:
+    cut = ModelCallFinished(
+        step=1,
+        content=[{"type": "tool_use", "id": "1", "name": "write_plan", "input": {}}],
+        stop_reason="max_tokens",
+        usage=Usage(),
+        duration_ms=0,
+    )
+    opening = Opening(model_id="m", system=[], tools=[{"name": "write_plan"}], content=[])
+    deadline = Deadline(ManualClock(), 60.0, 0.0)
+    said = write_instruction(
+        Say("continue", again="cut_call"), State([opening, cut]), deadline
+    ).text
+
+    assert "in the middle of a call of `write_plan`" in said
+    assert not re.search("replacements|edit_file", said)
 
 
 def test_calls_that_are_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:

@@ -192,6 +192,12 @@ def list_folder(root: Path, path: str) -> list[str]:
         return []
 
 
+def has_exact_name(root: Path, path: str) -> bool:
+    """Whether each folder of a path, and its file, are listed with exactly these names."""
+    names = _split(path)
+    return all(name in list_folder(root, "/".join(names[:end])) for end, name in enumerate(names))
+
+
 def make_private_folder(folder: Path) -> None:
     """Make a folder, and those that are missing above it, for this user alone."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]

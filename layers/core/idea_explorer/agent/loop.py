@@ -7,7 +7,6 @@ a run that is killed anywhere resumes from the last entry.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
@@ -38,7 +37,7 @@ from idea_explorer.agent.requests import (
 from idea_explorer.agent.searches import next_gathering
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
-from idea_explorer.agent.tool_calls import Recorded, run_in_parallel
+from idea_explorer.agent.tool_calls import Recorded
 from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
 from idea_explorer.domain.approvals import approval_id
@@ -47,7 +46,7 @@ from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
-from idea_explorer.domain.tools import ToolCall
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
     BranchesStarted,
@@ -270,15 +269,18 @@ class Agent:
     def _run_tools(self, state: State) -> ToolsRan:
         step = state.steps
         self.read_transcript(state.entries)
-        outcomes = run_in_parallel([partial(self._call, call, step) for call in state.calls()])
+        calls = state.calls()
+        ran = zip(calls, self.tools.call_all(calls, step), strict=True)
+        outcomes = [self._keep(call, *one) for call, one in ran]
         return ToolsRan(
             step=step,
             results=tuple(o for o in outcomes if isinstance(o, StoredResult)),
             pending=tuple(o for o in outcomes if isinstance(o, PendingCall)),
         )
 
-    def _call(self, call: ToolCall, step: int) -> StoredResult | PendingCall:
-        result, record = self.tools.call_and_record(call, step)
+    def _keep(
+        self, call: ToolCall, result: ToolResult, record: ToolRecord
+    ) -> StoredResult | PendingCall:
         if result.proposal is None:
             return StoredResult.of(call, result, record)
         return PendingCall(

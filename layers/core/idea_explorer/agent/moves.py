@@ -254,12 +254,14 @@ def _after_max_tokens(state: State, bounds: Bounds) -> Move:
 
 
 def _after_cut_call(state: State, bounds: Bounds) -> Move:
-    """A call that reached the output limit was not run, and could not have been: ask for a shorter one."""
+    """A call that reached the output limit was not run, and could not have been: ask for a shorter one,
+    unless the model was asked for that last."""
     if state.pending:
         return _finish_search(bounds)
-    if reason := reason_to_write(state, bounds):
-        return Say("write", "cut_calls" if reason == "no_progress" else reason)
-    return Say("continue", again="cut_call")
+    reason = reason_to_write(state, bounds)
+    if reason == "no_progress":
+        reason = "cut_calls" if state.asked_for_shorter_call else None
+    return Say("write", reason) if reason else Say("continue", again="cut_call")
 
 
 def _after_refusal(state: State, _: Bounds) -> Move:

@@ -148,7 +148,8 @@ def write_instruction(move: Say, state: State, deadline: Deadline) -> Instructio
     match move:
         case Say(again="cut_call"):
             names = " and ".join(dict.fromkeys(f"`{call.name}`" for call in state.calls()))
-            text = prompt("cut_call", calls=names)
+            can_edit = any(tool.get("name") == "edit_file" for tool in state.opening.tools)
+            text = prompt("cut_edit" if can_edit else "cut_call", calls=names)
             return Instruction(purpose="continue", again="cut_call", text=text)
         case Say(purpose="continue"):
             return Instruction(purpose="continue", text=prompt("continue"))

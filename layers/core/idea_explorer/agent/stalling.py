@@ -34,6 +34,8 @@ def find_stall(entries: Sequence[AnyEntry]) -> WriteReason | None:
                 barren, gathering = 0, True
             case Instruction(purpose="write"):
                 gathering = False
+            case Instruction(again="cut_call"):
+                barren = min(barren, BARREN_STEPS - 1)  # one more step, to follow it
             case BranchesFinished():
                 barren, gathering = 0, not entry.has_answers
             case ConversationRestarted():

@@ -198,6 +198,12 @@ class State:
         return any(isinstance(e, Instruction) and e.again == why for e in self._since_resume)
 
     @property
+    def asked_for_shorter_call(self) -> bool:
+        """Whether that was the last instruction."""
+        said = next((e for e in reversed(self.entries) if isinstance(e, Instruction)), None)
+        return said is not None and said.again == "cut_call"
+
+    @property
     def effort(self) -> str | None:
         """The effort that the conversation began with, sent unchanged with each of its requests."""
         begun_anew = any(isinstance(entry, ConversationRestarted) for entry in self.entries)

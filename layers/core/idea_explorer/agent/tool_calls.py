@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from idea_explorer.agent.toolset import Arguments, Tool
@@ -29,6 +30,7 @@ from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
 RETRY = RetryPolicy(first=1.0, attempts=2, shortest=1.0)
+ONE_CHANGE = "Put all changes of a file into one call, or propose this one once that is decided."
 LATE_SHARE = 0.05  # of the time for writing; enough for most tools after a late answer
 
 
@@ -158,6 +160,32 @@ class Recorded:
         if result.proposal is None:
             self.sink.emit(_end_event(call, result, record))
         return result, record
+
+    def call_all(self, calls: Sequence[ToolCall], step: int) -> list[tuple[ToolResult, ToolRecord]]:
+        """The results of the calls of one answer, which run in parallel."""
+        ran = run_in_parallel([partial(self.call_and_record, call, step) for call in calls])
+        return self._refuse_second_changes(calls, ran)
+
+    def _refuse_second_changes(
+        self, calls: Sequence[ToolCall], ran: Sequence[tuple[ToolResult, ToolRecord]]
+    ) -> list[tuple[ToolResult, ToolRecord]]:
+        """Of the changes that one answer proposes to a file, all but the first are refused: they were made
+        from the file as it was before, so they could not be written after it."""
+        taken: set[str] = set()
+        kept: list[tuple[ToolResult, ToolRecord]] = []
+        for call, (result, record) in zip(calls, ran, strict=True):
+            proposal = result.proposal
+            paths = proposal.paths if proposal else set()
+            if not (again := paths & taken):
+                taken |= paths
+                kept.append((result, record))
+                continue
+            message = f"Another call of this answer changes {min(again)} already."
+            refused = ToolResult.failure("invalid_arguments", message, hint=ONE_CHANGE)
+            refusal = _record_of(call, refused, record.duration_ms, record.step)
+            self.sink.emit(_end_event(call, refused, refusal))
+            kept.append((refused, refusal))
+        return kept
 
 
 def _record_of(

@@ -152,6 +152,7 @@ def revert(arguments: argparse.Namespace) -> int:
                 "url": undone.url,
                 "commit": undone.commit,
                 "files": list(undone.files),
+                "uncommitted": list(undone.uncommitted),
             }
         )
     elif arguments.quiet:
@@ -161,6 +162,8 @@ def revert(arguments: argparse.Namespace) -> int:
         print(f"{undone.url}\n{opened} a pull request that reverts {files}")
     else:
         print(f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}")
+        if undone.uncommitted:
+            print(f"With other changes, so not committed: {', '.join(undone.uncommitted)}")
     return 0
 
 

@@ -50,13 +50,16 @@ function sideBySide(lines, hunks) {
 		for (let i = 0; i < Math.max(left.length, right.length); i++) row(left[i], right[i]);
 		[left, right] = [[], []];
 	};
+	let side = "";
 	for (const line of lines) {
-		if (line.kind === "removed") left.push(line);
-		else if (line.kind === "added") right.push(line);
+		// a note belongs to the line before it
+		if (line.kind !== "note") side = line.kind;
+		if (side === "removed") left.push(line);
+		else if (side === "added") right.push(line);
 		else {
 			pair();
-			if (line.kind === "same") row(line, line);
-			else if (line.kind === "hunk") rows.push(head(line, 4, hunks));
+			if (line.kind === "hunk") rows.push(head(line, 4, hunks));
+			else row(line, line);
 		}
 	}
 	pair();

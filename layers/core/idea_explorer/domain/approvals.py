@@ -51,6 +51,11 @@ class Proposal(DomainModel, frozen=True):
         return self.kind not in {"plan", "checks"}
 
     @property
+    def paths(self) -> set[str]:
+        """The files that approving it writes or removes."""
+        return {self.path, self.new_path or self.path} if self.is_change else set()
+
+    @property
     def danger(self) -> str | None:
         """What makes this file dangerous to change; None for an ordinary one."""
         if danger := find_danger(self.path):
@@ -146,13 +151,14 @@ class FileChange(NamedTuple):
 
 class AppliedChange(DomainModel, frozen=True):
     """What became of an approved change. Without `error_type` it is written; `message` says why it is not,
-    or why it is not committed."""
+    or why it is not committed. `mode` are the permissions that the file had before, in a folder."""
 
     at: datetime
     commit: str | None = None
     branch: str | None = None
     error_type: str | None = None
     message: str = ""
+    mode: int | None = None
 
     @property
     def is_stale(self) -> bool:

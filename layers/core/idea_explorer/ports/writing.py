@@ -19,6 +19,7 @@ class WrittenAt:
     commit: str | None
     branch: str | None
     notice: str = ""  # why it is written and not committed
+    mode: int | None = None  # permissions that the file had before, in a folder
 
 
 class ChangeWriter(Protocol):
@@ -93,13 +94,15 @@ class Publisher(Protocol):
 class Undone:
     """The files that were reverted, or that the pull request at `url` proposes to revert.
 
-    `is_new` is false if that had been done before.
+    `is_new` is false if that had been done before. `uncommitted` are files that are restored, and still
+    differ from the last commit because a person has not committed their own changes.
     """
 
     files: Sequence[str]
     is_new: bool
     url: str | None = None
     commit: str | None = None
+    uncommitted: Sequence[str] = ()
 
 
 class Reverter(Protocol):
@@ -117,9 +120,13 @@ class Restorer(Protocol):
     """Restores files of a folder to what they were."""
 
     def restore(
-        self, exploration_id: ExplorationId, plan: Callable[[Tree], Mapping[str, str | None]]
+        self,
+        exploration_id: ExplorationId,
+        plan: Callable[[Tree], Mapping[str, str | None]],
+        modes: Mapping[str, int] | None = None,
     ) -> Undone:
         """Write the texts of a plan and remove the files it maps to None; safe to repeat after a crash.
+        A file that is not there any more gets the permissions that `modes` has for it.
 
         Commits if the exploration's own changes were committed. If `plan` raises, nothing is changed; it
         may also be called with the tree of the last commit.

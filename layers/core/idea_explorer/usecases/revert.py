@@ -62,10 +62,14 @@ def _is_on_github(exploration: Exploration) -> bool:
 
 
 def _restored(exploration: Exploration, deps: Deps) -> Undone:
+    modes: dict[str, int] = {}
     if exploration.request.spec.proposes_changes:
         entries = deps.transcripts.open(exploration.id, exploration.lease).entries
         written = written_changes(entries, deps.approvals.approvals(exploration.id))
         named = sorted({change.path for approval in written for change in approval.changes})
+        for approval in reversed(written):  # those before the first change count
+            if approval.applied and approval.applied.mode is not None:
+                modes[approval.proposal.path] = approval.applied.mode
         plan: Callable[[Tree], Plan] = partial(undo_changes, written)
     else:
         own = exploration.publication.document if exploration.publication.reused is None else None
@@ -73,7 +77,7 @@ def _restored(exploration: Exploration, deps: Deps) -> Undone:
         plan = partial(undo_research, exploration)
     if not named:
         raise MissingError(f"Exploration {exploration.id} wrote nothing.")
-    undone = deps.restorer().restore(exploration.id, plan)
+    undone = deps.restorer().restore(exploration.id, plan, modes)
     return undone if undone.is_new else replace(undone, files=named)
 
 

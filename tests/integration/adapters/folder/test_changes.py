@@ -1,5 +1,6 @@
 """Approved changes in a folder that is a git work tree: one commit for each, and nothing of anybody else."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from idea_explorer.adapters.folder.git import GitFolder
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.domain.approvals import Approval, propose_delete, propose_move
+from idea_explorer.domain.approvals import Approval, propose, propose_delete, propose_move
+from idea_explorer.domain.errors import BaseMovedError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.ports import WrittenAt
 from tests.fakes.explorations import an_approval, an_exploration
@@ -120,3 +122,46 @@ def test_deleting_and_moving_are_commits_too(folder: Path) -> None:
     assert git(folder, "ls-tree", "-r", "HEAD").split("\n")[1].startswith("100755")
     assert git(folder, "ls-files").split() == [".gitignore", "lib/b.py"]
     assert git(folder, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("new", ["A.py", "Lib/c.py"])
+def test_a_name_that_differs_only_in_case_loses_no_file_where_case_is_ignored(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, new: str
+) -> None:
+    (folder / "lib").mkdir()
+    (folder / "Lib").mkdir()
+    (folder / "lib/c.py").write_text("a\n")
+    # the same file by a second name, which no listing has
+    (folder / new).hardlink_to(folder / new.lower())
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda at: [n for n in listed(at) if n == n.lower()])
+    path, target = RepositoryPath(new.lower()), RepositoryPath(new)
+    for proposal in (propose_move(path, target, "Move", b"a\n"), propose(target, "a\n", "", None)):
+        with pytest.raises(BaseMovedError, match=f"{new} is another name of a file that exists"):
+            write(folder, edit().model_copy(update={"proposal": proposal}))
+
+    assert (folder / path).read_text() == "a\n"
+    assert subjects(folder) == ["First"]
+
+
+def test_a_move_that_was_killed_before_the_removal_is_committed_later(folder: Path) -> None:
+    proposal = propose_move(RepositoryPath("a.py"), RepositoryPath("lib/a.py"), "Move", b"a\n")
+    (folder / "lib").mkdir()
+    (folder / "lib/a.py").write_text("a\n")
+
+    assert write(folder, edit().model_copy(update={"proposal": proposal})).commit
+
+    assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "ls-files").split() == [".gitignore", "b.py", "lib/a.py"]
+
+
+def test_a_new_file_in_the_place_of_one_that_git_ignores_is_refused_with_the_reason(
+    folder: Path,
+) -> None:
+    (folder / "build").mkdir()
+    (folder / "build/x.py").write_text("mine\n")
+
+    with pytest.raises(BaseMovedError, match=r"build/x\.py exists already, and git ignores it"):
+        write(folder, edit("build/x.py", "x\n", None))
+
+    assert (folder / "build/x.py").read_text() == "mine\n"

@@ -13,13 +13,16 @@ from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.writer import FolderRestorer, FolderWriter
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.texts import SqliteApprovals
+from idea_explorer.domain.approvals import propose_delete, propose_move
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.transcript import ApprovalsDecided, StoredResult
 from idea_explorer.ports import Undone
+from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
 from tests.fakes.deps import make_deps
@@ -79,7 +82,7 @@ class World:
             base = target.read_bytes() if target.exists() else None
             approval = an_approval(exploration, path, content, base, call)
             self.approvals.request_approval(approval)
-            FolderWriter(self.root, self.lock).write_change(exploration, approval)
+            FolderWriter(self.root, self.lock, self.git).write_change(exploration, approval)
             results.append(
                 StoredResult(
                     call_id=call,
@@ -402,3 +405,39 @@ def test_one_that_wrote_nothing_or_may_still_write_is_refused(world: World) -> N
     world.store.create(waiting)
     with pytest.raises(ConflictError, match="is awaiting_approval, so it may still write"):
         world.revert(waiting)
+
+
+def test_what_a_person_has_not_committed_is_restored_and_left_to_them(world: World) -> None:
+    world.use_git()
+    (world.root / "README.md").write_text("being written\n")
+    exploration = world.wrote(("README.md", "being written\nand changed\n"), ("new.py", "x\n"))
+    assert git(world.root, "status", "--short") == "M README.md"
+
+    undone = world.revert(exploration)
+
+    assert undone.files == ["README.md", "new.py"]
+    assert undone.uncommitted == ("README.md",)
+    assert git(world.root, "show", "--name-only", "--format=", "HEAD") == "new.py"
+    assert (world.root / "README.md").read_text() == "being written\n"
+    assert git(world.root, "status", "--short") == "M README.md"
+
+
+def test_files_that_were_deleted_or_moved_get_their_permissions_back(world: World) -> None:
+    exploration = world.wrote()
+    for name in ("run.sh", "go.sh"):
+        (world.root / name).write_text("echo\n")
+        (world.root / name).chmod(0o755)
+    run, go, new = map(RepositoryPath, ("run.sh", "go.sh", "bin/go.sh"))
+    deps = make_deps(None, store=world.store, approvals=world.approvals)
+    proposals = (propose_delete(run, "", b"echo\n"), propose_move(go, new, "", b"echo\n"))
+    for proposal in proposals:
+        asked = an_approval(exploration, proposal.path, "", None)
+        asked = asked.model_copy(update={"proposal": proposal})
+        world.approvals.request_approval(asked)
+        write_approved(exploration, asked, lambda _: FolderWriter(world.root, world.lock), deps)
+    assert [*world.files()] == ["bin/go.sh"]
+
+    world.revert(exploration)
+
+    modes = {name: (world.root / name).stat().st_mode & 0o777 for name in world.files()}
+    assert modes == {"run.sh": 0o755, "go.sh": 0o755}

@@ -33,6 +33,7 @@ def test_uses_are_found_by_the_parser_and_otherwise_by_the_word(bench: CodeBench
         ("src/dates.py", 1, "definition", "parser"),
         ("src/dates.py", 5, "use", "parser"),
         ("src/use.py", 1, "import", "parser"),
+        ("web/B.vue", 1, "use", "word"),
         ("web/B.vue", 3, "use", "parser"),
         ("web/a.ts", 1, "definition", "parser"),
         ("web/a.ts", 3, "use", "parser"),
@@ -40,7 +41,7 @@ def test_uses_are_found_by_the_parser_and_otherwise_by_the_word(bench: CodeBench
         ("tests/test_dates.py", 1, "use", "parser"),
         ("notes.md", 1, "use", "word"),
     ]
-    assert (answer["total"], answer["byParser"], answer["byWord"], answer["files"]) == (10, 8, 2, 7)
+    assert (answer["total"], answer["byParser"], answer["byWord"], answer["files"]) == (11, 8, 3, 7)
     assert answer["references"][2]["text"] == "format(1); format(2)"
 
 
@@ -87,3 +88,21 @@ def test_the_import_of_a_package_is_an_import(tmp_path: Path) -> None:
     (found,) = bench.call("find_definition", symbol="fs")["definitions"]
     assert (found["kind"], found["line"]) == ("import", 1)
     assert bench.call("find_definition", symbol="fs", type="variable")["total"] == 0
+
+
+def test_uses_in_templates_macros_and_keys_are_found(tmp_path: Path) -> None:
+    files = {
+        "a.vue": "<template><p @click='brew'/></template>\n<script>\n// brew\nbrew()\n</script>\n",
+        "b.c": "#define TWICE(x) brew(x); \\\n  brew(x)\n/* brew */\nint brew(int x);\n",
+        "c.rb": "cup(brew: 1)\n# brew\n",
+    }
+    bench = CodeBench(tmp_path / "c").over_folder(fill(tmp_path / "p", files))
+    answer = bench.call("find_references", symbol="brew")
+    assert [(r["file"], r["line"], r["by"]) for r in answer["references"]] == [
+        ("a.vue", 1, "word"),
+        ("a.vue", 4, "parser"),
+        ("b.c", 1, "word"),
+        ("b.c", 2, "word"),
+        ("b.c", 4, "parser"),
+        ("c.rb", 1, "parser"),
+    ]

@@ -57,6 +57,15 @@ class GitFolder:
         names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha, "--")
         return Committed(sha, [name for name in names.split("\0") if name.strip()])
 
+    def list_paths(self, trailers: str) -> set[str]:
+        """The files that the commits with these trailers changed."""
+        patterns = [f"--grep=^{line}$" for line in trailers.splitlines()]
+        names = self._run(
+            *("log", "--all-match", *patterns, "--name-only", "--no-renames", "--relative"),
+            *("--format=", "-z", "HEAD", "--"),
+        )
+        return {name for name in names.split("\0") if name.strip()}
+
     def is_changed(self, path: str) -> bool:
         """Whether a file differs from the last commit, or is not part of it."""
         options = self._disable_programs()

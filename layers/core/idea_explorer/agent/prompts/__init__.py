@@ -15,8 +15,8 @@ from idea_explorer.domain.toolsets import TOOLSETS
 
 SHARED = frozenset(
     """
-    common web_search write_now cut_call complete_report correct_report verify only_thinking no_more_tools
-    continue
+    common web_search write_now cut_call cut_edit complete_report correct_report verify only_thinking
+    no_more_tools continue
     update follow_up go_on fresh_start resume plan related findings branch synthesis no_findings
     """.split()
 )

@@ -44,10 +44,10 @@ class _Use:
 @tool(example={"symbol": "formatDate"}, time_limit=TIME_LIMIT)
 def find_references(workspace: Workspace, arguments: FindReferences) -> ToolResult:
     """Find where a name is used: every line, with by=parser where a parser saw the name in the code, and
-    by=word where there is no parser and the word may also be in a comment or a string. kind tells the lines
-    that define or import it. Names are compared, not what they mean: two things with the same name are both
-    found. Shows up to 200, source code first; total says how many there are. Use find_definition for where it
-    is defined."""
+    by=word where none reads it (other files, templates, macros) and the word may also be in a comment or a
+    string. kind tells the lines that define or import it. Names are compared, not what they mean: two
+    things with the same name are both found. Shows up to 200, source code first; total says how many there
+    are. Use find_definition for where it is defined."""
     tree, limits = workspace.tree, workspace.limits
     name = arguments.symbol.strip()
     scope = resolve_scope(tree, arguments.path)
@@ -94,10 +94,10 @@ def _uses_in(tree: RepositoryTree, entry: SnapshotEntry, word: bytes) -> Iterato
     places = find_words(content, word, MAX_PLACES)
     grammar = grammar_of(entry.path)
     seen = find_uses(grammar, content, word, places) if grammar and places else None
-    by: By = "word" if seen is None else "parser"
+    parsed = {*seen.parsed} if seen else set()
     line, counted = 1, 0
     last = 0
-    for at in places if seen is None else seen:
+    for at in sorted([*seen.parsed, *seen.unparsed]) if seen else places:
         line += content.count(b"\n", counted, at)
         counted = at
         if line != last:
@@ -106,7 +106,7 @@ def _uses_in(tree: RepositoryTree, entry: SnapshotEntry, word: bytes) -> Iterato
             around = content[
                 max(start, at - 200) : min(end if end >= 0 else len(content), at + 200)
             ]
-            yield _Use(entry.path, line, shorten(around), by)
+            yield _Use(entry.path, line, shorten(around), "parser" if at in parsed else "word")
             last = line
 
 

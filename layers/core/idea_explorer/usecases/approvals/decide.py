@@ -21,6 +21,7 @@ from idea_explorer.domain.plan import count_questions, parse_plan
 from idea_explorer.domain.replacements import keep_line_ends
 from idea_explorer.domain.request import Text
 from idea_explorer.domain.text import pluralize
+from idea_explorer.ports import ChangeWriter
 from idea_explorer.usecases.approvals.wait import all_decided, go_on
 from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.deps import Deps
@@ -84,7 +85,10 @@ def preview(
     asked = _find(exploration, approval_id, deps)
     content = _edit(asked.proposal, request, exploration)
     shown = asked.model_copy(update={"content": content})
-    diff = shown.approved_diff if asked.proposal.is_change else ""
+    try:
+        diff = shown.approved_diff if asked.proposal.is_change else ""
+    except ValueError as error:
+        raise _unknown_base(asked.proposal) from error
     return Preview(shown.approved_content, diff)
 
 
@@ -132,6 +136,8 @@ def decide(
     )
     if request.content_hash not in {None, content_hash(mine.approved_content)}:
         raise ConflictError("This is not the content that was shown.", hint="Look at it again.")
+    # before the decision is stored: what is not configured can be put right, and the decision made then
+    writer = _find_writer(exploration, mine, deps)
     stored = deps.approvals.decide(mine)
     if stored.decision == "expire":
         raise ConflictError("The time to decide is over; nothing was written.")
@@ -142,20 +148,33 @@ def decide(
             approval_id=stored.id, decision=request.decision, reason=request.reason
         )
         deps.events.append(exploration.id, None, decided)
-    stored = _write_at_once(exploration, stored, deps)
+    if writer:
+        stored = _write_at_once(exploration, stored, writer, deps)
     if exploration.status == "awaiting_approval" and all_decided(exploration.id, deps):
         go_on(exploration, deps)
     return stored
 
 
-def _write_at_once(exploration: Exploration, approval: Approval, deps: Deps) -> Approval:
-    """A failure that may pass is left to the run, which tries again."""
+def _find_writer(exploration: Exploration, approval: Approval, deps: Deps) -> ChangeWriter | None:
+    """What writes the change now; None if nothing is to be written, or the run has to try again."""
     waits = exploration.status == "awaiting_approval" and not exploration.cancel_requested
     is_change = approval.decision == "approve" and approval.proposal.kind != "plan"
-    if deps.writer_for is None or not (waits and is_change):
-        return approval
+    if deps.writer_for is None or approval.applied or not (waits and is_change):
+        return None
     try:
-        return write_approved(exploration, approval, deps.writer_for, deps)
+        return deps.writer_for(exploration)
+    except ExplorerError as error:
+        if not error.retryable:
+            raise
+        return None
+
+
+def _write_at_once(
+    exploration: Exploration, approval: Approval, writer: ChangeWriter, deps: Deps
+) -> Approval:
+    """A failure that may pass is left to the run, which tries again."""
+    try:
+        return write_approved(exploration, approval, lambda _: writer, deps)
     except ExplorerError as error:
         if not error.retryable:
             raise
@@ -203,7 +222,20 @@ def _select_hunks(proposal: Proposal, hunks: list[int]) -> str | None:
     total = count_hunks(proposal.diff)
     if max(hunks) > total:
         raise _invalid("hunks", f"The change has {pluralize(total, 'hunk')}.")
-    return None if len({*hunks}) == total else select_hunks(proposal.content, proposal.diff, hunks)
+    if len({*hunks}) == total:
+        return None
+    try:
+        return select_hunks(proposal.content, proposal.diff, hunks)
+    except ValueError as error:
+        raise _unknown_base(proposal) from error
+
+
+def _unknown_base(proposal: Proposal) -> ConflictError:
+    """For a proposal of an older version, without a diff that leads back."""
+    return ConflictError(
+        f"What {proposal.path} was before is not known any more.",
+        hint="Approve the change as it is, or reject it.",
+    )
 
 
 def _invalid(field: str, message: str) -> InvalidRequestError:

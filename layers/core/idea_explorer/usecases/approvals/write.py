@@ -36,4 +36,6 @@ def _write(
             raise
         kind = "auth_failed" if isinstance(error, AuthFailedError) else "internal_error"
         return AppliedChange(at=now, error_type=kind, message=error.sentence)
-    return AppliedChange(at=now, commit=at.commit, branch=at.branch, message=at.notice)
+    return AppliedChange(
+        at=now, commit=at.commit, branch=at.branch, message=at.notice, mode=at.mode
+    )
