@@ -20,7 +20,7 @@ def set_hidden(tab: Browser, *, hidden: bool) -> None:
 
 
 def count_events(tab: Browser) -> int:
-    return int(tab.run("return timeline.dataset.events"))
+    return int(tab.run("return Number(window.timeline?.dataset.events ?? 0)"))
 
 
 def test_a_hidden_tab_follows_nothing_until_it_is_shown(tab: Browser, stage: Stage) -> None:
