@@ -1,4 +1,4 @@
-"""A browser opens six connections to a server, for all its tabs: the console holds none that it does not need."""
+"""A browser opens six connections to a server, for all its tabs: the console holds none without need."""
 
 import time
 

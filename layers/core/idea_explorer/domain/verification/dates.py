@@ -44,7 +44,8 @@ _ANY_MONTH = "|".join(
 _STOP = r"(?:(?:(?<=\b[a-z]{3})(?<!ma[iy])|(?<=\bsept))\.)?"
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _DAY_FIRST = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b{_STOP},?(?: (?:de )?((?:19|20)\d\d))?",
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b{_STOP},?"
+    r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
 # the first day of a range: `4 to 19 March`, `vom 4. bis 29. März`, `du 11 au 20 juillet`
