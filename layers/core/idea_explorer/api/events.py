@@ -71,8 +71,8 @@ def _follow(call: ApiCall, exploration_id: ExplorationId, after: int, deps: Deps
 def _stream(
     exploration_id: ExplorationId, after: int, news: News, deps: Deps, render: Render
 ) -> Iterator[str]:
-    """The news, and then all others as they come, until the run has ended or, with `_render`, waits for a person.
-    A run that begins or ceases to wait is news too."""
+    """The news, and then all others as they come, until the run has ended or, with `_render`, waits for a
+    person. A run that begins or ceases to wait is news too."""
     clock = deps.clock
     last, waits_for, sent = after, None, -math.inf
     wait_seconds = min(deps.events_wait_seconds, KEEP_ALIVE_SECONDS)

@@ -68,8 +68,8 @@ class Answer:
     quote: str = ""
 
     def refutes(self, question: Question) -> bool:
-        """Whether it answers a rule's objection: it quotes words of a passage that say what the sentence says,
-        and have the value that the rule objects to."""
+        """Whether it answers a rule's objection: it quotes words of a passage that say what the sentence
+        says, and have the value that the rule objects to."""
         words = quotable(self.quote).strip(" .…\"'“”„«»")
         return (
             self.verdict == "supported"
@@ -135,7 +135,7 @@ def cut_excerpt(passage: str, sentence: str, room: int) -> str:
 
 
 def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
-    """The verdicts on so many sentences, by number. What is not exactly what was asked for counts as not given."""
+    """The verdicts on so many sentences, by number. What is not exactly what was asked for does not count."""
     try:
         given = json.loads(answer)
     except (ValueError, RecursionError):
