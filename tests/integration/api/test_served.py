@@ -12,6 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from idea_explorer.settings import Settings
+from idea_explorer.wiring.local import local_queue
 from tests.fakes.anthropic_faults import hang
 from tests.fakes.anthropic_scripts import ByConversation
 from tests.fakes.anthropic_server import FakeAnthropic
@@ -207,10 +209,28 @@ def seen_when(api: httpx.Client, exploration_id: str, reached: Callable[[], bool
     return after
 
 
-def test_it_ends_when_asked_to(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_ends_when_asked_to(tmp_path: Path, number: signal.Signals) -> None:
     served = Served(tmp_path).start()
 
-    assert served.end() == 0
+    assert served.end(number) == 0
+
+
+def test_a_terminal_that_closes_costs_a_run_no_attempt(tmp_path: Path) -> None:
+    with FakeAnthropic(ByConversation([answer(REPORT, fault=hang(times=1))])) as model:
+        env = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}
+        with Served(tmp_path, env) as served, served.client() as api:
+            running = submitted(api)
+            seen_when(api, running, lambda: len(model.requests) == 1)
+            for pid in served.workers():
+                os.kill(pid, signal.SIGHUP)
+            assert served.end(signal.SIGHUP) == 0
+
+    queue = local_queue(Settings.from_environment(served.env))
+    queue.release_lost()
+    job = queue.take()
+    assert job is not None
+    assert job.attempts == 1  # this one
 
 
 def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -162,17 +162,18 @@ def test_a_model_may_refute_what_rules_let_pass(tmp_path: Path) -> None:
 
 
 QUOTED = "Tea sales rose by 12 % in 2024."
+DOUBTED = "# Tea\n\nIn Bremen tea sales rose by 12% [says our study](../tea.md)."
 
 
 def test_the_model_sees_what_a_rule_objects_to(tmp_path: Path) -> None:
-    b = bench(tmp_path, READ, says(WRONG), judge=lambda request: judged(request, quote=QUOTED))
+    b = bench(tmp_path, READ, says(DOUBTED), judge=lambda request: judged(request, quote=QUOTED))
     b.explore()
     (request,) = model_of(b).verifications
     assert batch_of(request) == [
         {
             "number": 1,
-            "sentence": "Tea sales rose by 21% says our study.",
-            "objection": "the source does not say 21%",
+            "sentence": "In Bremen tea sales rose by 12% says our study.",
+            "objection": "the source does not name Bremen there",
             "passages": [KNOWN],
         }
     ]
@@ -184,11 +185,11 @@ def test_the_model_sees_what_a_rule_objects_to(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "quote",
-    [QUOTED, "“Tea sales  rose by 12\u00a0% in 2024”", "rose by 12 %"],
+    [QUOTED, "“Tea sales  rose by 12\u00a0% in 2024”", "tea sales rose"],
     ids=["a sentence", "in other typography", "words of a sentence"],
 )
 def test_a_model_that_quotes_the_passage_overrules_a_rule(tmp_path: Path, quote: str) -> None:
-    b = bench(tmp_path, READ, says(WRONG), judge=lambda request: judged(request, quote=quote))
+    b = bench(tmp_path, READ, says(DOUBTED), judge=lambda request: judged(request, quote=quote))
     done = b.run()
     assert len(model_of(b).requests) == 2  # nothing went back
     assert counts(done) == (1, 0, 0, 0)
@@ -200,9 +201,10 @@ def test_a_model_that_quotes_the_passage_overrules_a_rule(tmp_path: Path, quote:
     ("verdict", "quote"),
     [
         ("supported", ""),
-        ("supported", "Tea sales rose by 21 % in 2024."),
+        ("supported", "In Bremen tea sales rose by 12 %."),
         ("supported", "Tea sales rose by 12 %. Coffee"),
         ("supported", "12 %"),
+        ("supported", "Coffee sales fell by 3 %."),
         ("partly", QUOTED),
         ("not", QUOTED),
     ],
@@ -211,20 +213,46 @@ def test_otherwise_what_a_rule_objects_to_stands(tmp_path: Path, verdict: str, q
     b = bench(
         tmp_path,
         READ,
-        says(WRONG),
-        says(WRONG),
+        says(DOUBTED),
+        says(DOUBTED),
         judge=lambda request: judged(request, verdict, quote=quote),
     )
     done = b.run()
     assert counts(done) == (0, 0, 1, 0)
     assert UNSUPPORTED in b.store.load_report(done.id)
     *_, finished = verifications(b, done)
-    assert finished.claims[0].reason == "the source does not say 21%"
+    assert finished.claims[0].reason == "the source does not name Bremen there"
+    assert_replays(b, done)
+
+
+@pytest.mark.parametrize("quote", [QUOTED, "Coffee sales fell"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "Tea sales rose by 21%",
+        "Tea sales rose by 12% in 2021",
+        "“Tea sales rose by far” is what it says",
+    ],
+)
+def test_no_model_overrules_that_a_value_or_quotation_is_not_in_the_source(
+    tmp_path: Path, wrong: str, quote: str
+) -> None:
+    report = f"# Tea\n\n{wrong} [says our study](../tea.md)."
+    b = bench(
+        tmp_path,
+        READ,
+        says(report),
+        says(report),
+        judge=lambda request: judged(request, quote=quote),
+    )
+    done = b.run()
+    assert counts(done) == (0, 0, 1, 0)
+    assert model_of(b).verifications == []
     assert_replays(b, done)
 
 
 def test_a_model_is_not_asked_again_about_what_it_has_overruled(tmp_path: Path) -> None:
-    both = f"{WRONG}\n\nTea will replace coffee [says our study](../tea.md)."
+    both = f"{DOUBTED}\n\nTea will replace coffee [says our study](../tea.md)."
 
     def judge(request: ModelRequest) -> Reply:
         verdicts = [
@@ -235,7 +263,7 @@ def test_a_model_is_not_asked_again_about_what_it_has_overruled(tmp_path: Path) 
         ]
         return says(json.dumps({"verdicts": verdicts}))
 
-    b = bench(tmp_path, READ, says(both), says(WRONG), judge=judge)
+    b = bench(tmp_path, READ, says(both), says(DOUBTED), judge=judge)
     done = b.run()
     assert len(model_of(b).verifications) == 1
     assert counts(done) == (1, 0, 0, 0)
@@ -243,7 +271,7 @@ def test_a_model_is_not_asked_again_about_what_it_has_overruled(tmp_path: Path) 
 
 
 def test_a_model_that_fails_leaves_what_a_rule_objects_to(tmp_path: Path) -> None:
-    b = bench(tmp_path, READ, says(WRONG), judge=lambda _: UnavailableError("Too busy."))
+    b = bench(tmp_path, READ, says(DOUBTED), judge=lambda _: UnavailableError("Too busy."))
     done = b.run()
     assert counts(done) == (0, 0, 1, 0)
     assert_replays(b, done)
@@ -412,7 +440,13 @@ def test_a_long_report_is_judged_as_far_as_the_slice_reaches(
     lines = "\n\n".join(
         f"Tea sales rose by 12%, line {word} [a](../tea.md)." for word in "abcdefghijklmnop"
     )
-    b = bench(tmp_path, READ, says(f"# Tea\n\n{lines}"))
+
+    def judge(_: ModelRequest) -> Reply:
+        """A verdict on every sentence, also on those that it was not sent."""
+        every = [{"number": n, "verdict": "supported", "reason": ""} for n in range(1, 17)]
+        return says(json.dumps({"verdicts": every}))
+
+    b = bench(tmp_path, READ, says(f"# Tea\n\n{lines}"), judge=judge)
     done = b.explore()
     judged_now = len(batch_of(model_of(b).verifications[0]))
     assert 0 < judged_now < 16

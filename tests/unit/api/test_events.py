@@ -305,6 +305,41 @@ def test_a_stream_of_data_has_nothing_else(api: Api) -> None:
     assert api.get(f"/explorations/{running.id}/events?format=xml").fields.keys() == {"format"}
 
 
+def test_a_silent_stream_of_data_is_kept_alive(api: Api) -> None:
+    stream = streamed(api, with_texts(api, "a"), 2, "?format=data")
+
+    assert [next(stream), next(stream)] == [":\n\n", ":\n\n"]
+
+
+def test_a_client_that_sends_no_headers_names_the_last_event_in_the_address(api: Api) -> None:
+    done = api.run_to(api.submitted(), "completed")
+    place = f"/explorations/{done.id}/events"
+
+    assert numbers(api.get(f"{place}?after=1")) == [2]
+    assert api.get(f"{place}?format=data&after=2").status == 204
+    assert numbers(api.get(f"{place}?after=2", headers={"Last-Event-ID": "1"})) == [2]
+    for given in ("-1", "one", "1.5", "9" * 5_000):
+        assert api.get(f"{place}?after={given}").fields.keys() == {"after"}
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_stream_ends_while_the_run_waits_for_a_person(api: Api, after: int) -> None:
+    running = with_texts(api)
+    now = api.clock.now()
+    api.store.save(
+        running.moved("awaiting_approval", at=now, awaiting_since=now),
+        [StatusChanged(from_="running", to="awaiting_approval")],
+    )
+
+    parts = list(streamed(api, running, after))
+
+    assert [n for part in parts for n in numbers(Reply(200, {}, part))] == [2][after - 1 :]
+    assert parts[-1] == "retry: 1000\n\n"
+    assert api.clock.slept == []
+    data = streamed(api, running, 2, "?format=data")
+    assert [next(data), next(data)] == [":\n\n", ":\n\n"]  # it could not tell this from the end
+
+
 def test_what_is_over_or_refused_is_no_stream(api: Api) -> None:
     done = api.run_to(api.submitted(), "completed")
     target = f"/explorations/{done.id}/events"

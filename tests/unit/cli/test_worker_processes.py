@@ -1,5 +1,6 @@
 """The processes that explore for `idea serve`: there as long as it is, and as many as are needed."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,31 @@ def test_a_process_that_dies_is_replaced(capsys: pytest.CaptureFixture[str]) -> 
         until(lambda: workers.pids != [first])
 
     assert "A worker process ended unexpectedly (-9)." in capsys.readouterr().err
+
+
+def test_a_process_that_cannot_be_started_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = subprocess.Popen
+    refused: list[int] = []
+
+    def refuse_once(*arguments: Any, **options: Any) -> "subprocess.Popen[bytes]":
+        if not refused:
+            refused.append(errno.EAGAIN)
+            raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+        return start(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", refuse_once)
+    with processes([WAITS]) as workers:
+        until(lambda: bool(workers.pids))
+
+    assert "could not be started (Resource temporarily unavailable)" in capsys.readouterr().err
+
+
+def test_what_a_terminal_sends_to_the_server_does_not_reach_its_processes() -> None:
+    with processes([WAITS]) as workers:
+        until(lambda: bool(workers.pids))
+        assert [os.getpgid(pid) for pid in workers.pids] == workers.pids
 
 
 def test_the_second_process_starts_when_jobs_wait() -> None:

@@ -91,7 +91,7 @@ class Verifier:
         claims = _recall(report.text, check_by_rule(report.text, passages, out_of_time), state)
         asked = [n for n, claim in enumerate(claims) if _is_open(claim, passages)]
         questions = [_question(claims[n], passages) for n in asked]
-        request = self._request(questions, state, spent_usd)
+        request, count = self._request(questions, state, spent_usd)
         time_left = Deadline(deadline.clock, deadline.at - WRITE_MARGIN_SECONDS, 0.0).left
         if request is None or self.judge is None or time_left < MIN_SECONDS:
             transcript.append(VerificationFinished(claims=tuple(claims)))
@@ -100,7 +100,7 @@ class Verifier:
         transcript.append(VerificationStarted(model_id=request.model_id, reserved=reserved))
         until = Deadline.after(deadline.clock, seconds=min(time_left, MAX_SECONDS))
         answer, usage, error = self._ask(request, reserved, until, cancelled)
-        for place, given in parse_verdicts(_text(answer), len(asked)).items():
+        for place, given in parse_verdicts(_text(answer), count).items():
             number = asked[place - 1]
             claims[number] = _decide(claims[number], questions[place - 1], given)
         transcript.append(
@@ -113,10 +113,10 @@ class Verifier:
 
     def _request(
         self, questions: Sequence[Question], state: State, spent_usd: float | None
-    ) -> ModelRequest | None:
-        """As many of the questions as the slice pays for; None if it pays for none."""
+    ) -> tuple[ModelRequest | None, int]:
+        """As many of the questions as the slice pays for, and how many; None if it pays for none."""
         if self.judge is None or spent_usd is None:
-            return None
+            return None, 0
         used = [
             call.usage for call in state.billed_elsewhere if call.model_id == self.judge.model_id
         ]
@@ -124,11 +124,11 @@ class Verifier:
         if self.budget_usd is not None:
             left = min(left, self.budget_usd - spent_usd)
         while questions:
-            request = _build_request(questions, self.judge)
+            request, count = _build_request(questions, self.judge)
             if self.judge.price.cost(_reserve(request)) <= left:
-                return request
+                return request, count
             questions = questions[: len(questions) // 2]
-        return None
+        return None, 0
 
     def _ask(
         self,
@@ -148,8 +148,8 @@ class Verifier:
 
 
 def _is_open(claim: Claim, passages: Passages) -> bool:
-    """Whether a model can be asked: about what no rule decides, and about what only a rule objects to."""
-    return claim.judge != "model" and bool(passages.find(claim.sources))
+    """Whether a model can be asked: about what no rule decides, and about what a rule may be mistaken in."""
+    return not claim.is_final and claim.judge != "model" and bool(passages.find(claim.sources))
 
 
 def _question(claim: Claim, passages: Passages) -> Question:
@@ -181,16 +181,16 @@ def _recall(report: str, claims: list[Claim], state: State) -> list[Claim]:
     before = state.before_correction
     earlier = before.verification.claims if before and before.verification else ()
     known = {claim.text: claim for claim in earlier if claim.judge == "model"}
-    recalled = [known.get(claim.text, claim) for claim in claims]
+    recalled = [claim if claim.is_final else known.get(claim.text, claim) for claim in claims]
     return keep_verdicts(report, recalled, earlier)
 
 
-def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:
+def _build_request(questions: Sequence[Question], judge: Judge) -> tuple[ModelRequest, int]:
     batch = build_batch(questions)
     profile = judge.profile or ModelProfile()
     listed: list[Block] = [document_block(TITLE, dump_canonical([*batch]))]
     ask: Block = {"type": "text", "text": f"Give a verdict on each of the {len(batch)} sentences."}
-    return ModelRequest(
+    request = ModelRequest(
         model_id=judge.model_id,
         system=[{"type": "text", "text": prompt("verify")}],
         tools=[],
@@ -203,6 +203,7 @@ def _build_request(questions: Sequence[Question], judge: Judge) -> ModelRequest:
         effort=None if profile.gathering is None else "low",
         schema=SCHEMA,
     )
+    return request, len(batch)
 
 
 def _reserve(request: ModelRequest) -> Usage:

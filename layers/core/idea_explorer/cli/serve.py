@@ -107,3 +107,5 @@ def _stop_on_signals(server: ApiServer) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is with nohup
+        signal.signal(signal.SIGHUP, stop)

@@ -30,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parse(arguments)
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-    # a terminal sends it to the server too, which then stops its workers
+    # a terminal sends these to the server too, which then stops its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     threading.Thread(target=_end_with_server, daemon=True).start()
     try:
         with _workers(parsed):

@@ -86,8 +86,18 @@ class WorkerProcesses:
         if number > 0:
             self._wait_for_jobs()
         failures = 0
-        while process := self._start(number, command):
+        while True:
             began = self._clock.monotonic()
+            try:
+                process = self._start(number, command)
+            except OSError as error:  # no process, memory or file is left for it, for now
+                failures += 1
+                self._log.error("worker_process_not_started", failures=failures, reason=str(error))
+                warn(f"A worker process could not be started ({error.strerror}). Trying again.")
+                self._stopping.wait(RESTART.pause(failures))
+                continue
+            if process is None:
+                return
             code = process.wait()
             if self._stopping.is_set():
                 return
@@ -114,6 +124,7 @@ class WorkerProcesses:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,  # ours is for the address and the token
+                process_group=0,  # Ctrl-C is for the server, which then stops its workers
             )
             self._processes[number] = process
             return process

@@ -99,15 +99,33 @@ export async function* readFrames(body) {
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** Calls onEvent with every event after a number, once and in order, asking again when the API says, until the exploration ends. */
+/** Resolves once the tab is shown or the signal is aborted. */
+const shown = (signal) => new Promise((done) => {
+	const look = () => {
+		if (document.hidden && !signal.aborted) return;
+		document.removeEventListener("visibilitychange", look);
+		signal.removeEventListener("abort", look);
+		done();
+	};
+	document.addEventListener("visibilitychange", look);
+	signal.addEventListener("abort", look);
+	look();
+});
+
+/** Calls onEvent with every event after a number, once and in order, asking again when the API says, until the exploration ends.
+ *  Not while the tab is hidden: a browser opens six connections to a server, for all its tabs. */
 export async function follow(id, after, { onEvent, onState, signal }) {
 	let last = after;
 	let failures = 0;
 	while (!signal.aborted) {
+		await shown(signal);
 		let wait = 1000;
+		const hidden = new AbortController();
+		const hide = () => hidden.abort();
+		document.addEventListener("visibilitychange", hide);
 		try {
 			const headers = last ? { "Last-Event-ID": String(last) } : {};
-			const response = await send(pathOf(id, "/events"), { accept: "text/event-stream", headers, signal });
+			const response = await send(pathOf(id, "/events"), { accept: "text/event-stream", headers, signal: AbortSignal.any([signal, hidden.signal]) });
 			failures = 0;
 			if (response.status === 204) return last;
 			let comment;
@@ -126,9 +144,12 @@ export async function follow(id, after, { onEvent, onState, signal }) {
 			}
 		} catch (error) {
 			if (signal.aborted) return last;
+			if (hidden.signal.aborted) continue;
 			if (error.isFinal) throw error;
 			onState(false);
 			wait = Math.min(8000, 400 * 2 ** failures++);
+		} finally {
+			document.removeEventListener("visibilitychange", hide);
 		}
 		await pause(wait);
 	}

@@ -17,6 +17,7 @@ class Claim(DomainModel, frozen=True):
     readable: int = 0  # how many of its sources the run has text of
     verdict: Verdict = "unchecked"
     judge: Literal["rule", "model", ""] = ""
+    is_final: bool = False  # a rule says so, and no model is asked
     reason: str = ""
     passage: str = ""  # of an unsupported one: what its source says about it
 

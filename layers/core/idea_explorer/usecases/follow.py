@@ -32,11 +32,13 @@ SETTLED = timedelta(seconds=30)
 @dataclass(frozen=True, slots=True)
 class News:
     """`over`: no events will follow unless somebody resumes it. `waits_for`: what the run waits for, in a
-    sentence, where there are no events because of that. `retry_seconds`: when to ask again."""
+    sentence, where there are no events because of that. `needs_person`: it waits for a decision.
+    `retry_seconds`: when to ask again."""
 
     events: Sequence[NumberedEvent]
     over: bool = False
     waits_for: str | None = None
+    needs_person: bool = False
     retry_seconds: float = MIN_PAUSE_SECONDS
 
 
@@ -63,7 +65,8 @@ def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_second
             waits_for = exploration.waits_for(clock.now())
             if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
                 pause = _shorten(_pause_after(exploration, waits_for, clock.now()), wait_seconds)
-                return News([], waits_for=waits_for, retry_seconds=pause)
+                needs_person = exploration.status == "awaiting_approval"
+                return News([], False, waits_for, needs_person, pause)
         clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
 
 

@@ -46,6 +46,23 @@ def test_an_objection_is_answered_by_words_of_a_passage(
     assert Answer(verdict, "", quote).refutes(question) is refutes
 
 
+@pytest.mark.parametrize(
+    ("quote", "refutes"),
+    [
+        ("Coffee sales fell", False),  # without the value that is objected to
+        ("Coffee sales fell by 3 %", False),
+        ("Tea sales rose by 12 %", False),  # of something else
+        ("Tea sales rose by 12 %. Coffee sales fell", True),
+    ],
+)
+def test_words_that_answer_an_objection_have_the_value_and_what_it_is_about(
+    quote: str, *, refutes: bool
+) -> None:
+    passage = "Tea sales rose by 12 %. Coffee sales fell by 3 %. All of it in 2024."
+    question = Question("Coffee exports fell by 12 %.", [passage], "the source does not say 12 %")
+    assert Answer("supported", "", quote).refutes(question) is refutes
+
+
 def test_a_batch_ends_where_its_room_does() -> None:
     questions = [Question("a" * 10, ["b" * 10])] * 5
     assert len(build_batch(questions, room=45)) == 2

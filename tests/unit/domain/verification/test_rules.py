@@ -49,6 +49,12 @@ def test_dates(right: str, wrong: str, text: str) -> None:
     assert kinds(wrong, DATES) == [("date", text)]
 
 
+def test_a_number_after_the_name_of_a_month_begins_a_sentence() -> None:
+    assert kinds("11 of 42 gave up.", "They buy until June. 11 of the 42 gave up.") == []
+    assert kinds("It was 3 June.", "It came on 3 June. 2020 guests saw it on Sept. 11, 2024.") == []
+    assert kinds("It came on 11 September 2024.", "It came on Sept. 11, 2024.") == []
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "text"),
     [

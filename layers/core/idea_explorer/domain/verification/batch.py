@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from idea_explorer.domain.claims import Verdict
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 from idea_explorer.domain.verification.words import (
     content_words,
     find_words,
@@ -20,6 +22,7 @@ MAX_BATCH = 120_000  # characters of all sentences and excerpts: about 40,000 to
 MAX_REASON = 200
 MAX_QUOTE = 600  # characters
 MIN_QUOTE = 3  # words; fewer stand in any passage
+MIN_SHARED = 0.5  # of the words of a sentence, in what is quoted for it
 MAX_READ = 100_000  # characters of a passage among which an excerpt is chosen
 VERDICTS: dict[str, Verdict] = {
     "supported": "supported",
@@ -65,13 +68,23 @@ class Answer:
     quote: str = ""
 
     def refutes(self, question: Question) -> bool:
-        """Whether it answers a rule's objection: it quotes words that a passage has."""
+        """Whether it answers a rule's objection: it quotes words of a passage that say what the sentence
+        says, and have the value that the rule objects to."""
         words = quotable(self.quote).strip(" .…\"'“”„«»")
         return (
             self.verdict == "supported"
             and len(words.split()) >= MIN_QUOTE
             and any(words in quotable(passage) for passage in question.passages)
+            and _is_about(self.quote, question)
         )
+
+
+def _is_about(quote: str, question: Question) -> bool:
+    said = content_words(question.sentence)
+    if len(said & content_words(quote)) < MIN_SHARED * len(said):
+        return False
+    missing = find_unsupported(question.sentence, Evidence([quote]))
+    return not any(each.is_absent and each.text in question.objection for each in missing)
 
 
 def build_batch(questions: Sequence[Question], room: int = MAX_BATCH) -> list[JsonObject]:
@@ -122,7 +135,7 @@ def cut_excerpt(passage: str, sentence: str, room: int) -> str:
 
 
 def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
-    """The verdicts by number. What is not exactly what was asked for counts as not given."""
+    """The verdicts on so many sentences, by number. What is not exactly what was asked for does not count."""
     try:
         given = json.loads(answer)
     except (ValueError, RecursionError):

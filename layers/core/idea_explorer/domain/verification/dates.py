@@ -40,9 +40,12 @@ _YEAR_BEFORE = re.compile(
 _ANY_MONTH = "|".join(
     sorted({*MONTHS, "märz", "août", "février", "décembre"}, key=len, reverse=True)
 )
+# after a short form, as in `Sept. 11`; after a whole name it ends the sentence
+_STOP = r"(?:(?:(?<=\b[a-z]{3})(?<!ma[iy])|(?<=\bsept))\.)?"
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _DAY_FIRST = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b\.?,?(?: (?:de )?((?:19|20)\d\d))?",
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b{_STOP},?"
+    r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
 # the first day of a range: `4 to 19 March`, `vom 4. bis 29. März`, `du 11 au 20 juillet`
@@ -51,7 +54,7 @@ _DAY_BEFORE = re.compile(
     r"(?: ?[–-] ?| (?:to|and|or|bis|und|oder|au|et|ou|al|y|e) (?:dem |zum |le |el )?)$"
 )
 _MONTH_FIRST = re.compile(
-    rf"\b(?=[adefjmnos])({_ANY_MONTH})\b\.?(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?"
+    rf"\b(?=[adefjmnos])({_ANY_MONTH})\b{_STOP}(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?"
     r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )

@@ -99,6 +99,7 @@ def check_by_rule(
                 update={
                     "verdict": "unsupported",
                     "judge": "rule",
+                    "is_final": any(each.is_absent for each in wrong),
                     "reason": "; ".join(map(_explain, wrong)),
                     "passage": cut_excerpt(evidence.text, plain_text(cited.text), MAX_SAID),
                 }

@@ -34,6 +34,12 @@ class Unsupported:
 
     kind: Kind
     text: str
+    is_elsewhere: bool = False  # a passage has it, but about something else
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether no passage has it. That a name has another form there is for a model to say."""
+        return self.kind != "name" and not self.is_elsewhere
 
 
 def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
@@ -66,7 +72,10 @@ def find_unsupported(sentence: str, evidence: Evidence) -> list[Unsupported]:
         found.append(Unsupported("name", name))
     if not found:
         displaced = find_displaced(text, evidence.passages, evidence.titles)
-        found += [Unsupported(_kind_of(value), value.text) for value in islice(displaced, 1)]
+        found += [
+            Unsupported(_kind_of(value), value.text, is_elsewhere=True)
+            for value in islice(displaced, 1)
+        ]
     found += [
         Unsupported("quotation", match[1].strip())
         for match in _QUOTE.finditer(text)
