@@ -175,6 +175,17 @@ def test_a_key_that_was_read_masked_is_written_back_whole(bench: CodeBench) -> N
     assert changed == ['-REGION = "eu"', '+REGION = "us"']
 
 
+def test_a_key_comes_back_in_the_file_and_nowhere_else(bench: CodeBench) -> None:
+    line = bench.call("read_file", path="config.py", line_end=1)["content"].split("\t")[1]
+    replacements = [{"old": line, "new": f"{line}  # ours"}]
+
+    bench.call("edit_file", path="config.py", replacements=replacements, description=f"Note {line}")
+
+    (proposal,) = bench.proposals
+    assert f'TOKEN = "{KEY}"  # ours\n' in proposal.content
+    assert proposal.description == f"Note {line}"
+
+
 def test_a_key_of_one_file_does_not_get_into_another(bench: CodeBench) -> None:
     read = bench.call("read_file", path="config.py")["content"]
     given = {"path": "public.md", "content": read, "description": "Publish"}

@@ -19,11 +19,13 @@ from idea_explorer.tools.code.workspace import Workspace
 
 # Arguments of tools that propose changes, which name files.
 _PATHS = ("path", "new_path", "from", "to", "source", "target", "destination")
+# Arguments that are written into the file itself. Any other, such as a description, goes elsewhere as well.
+_TEXTS = ("content", "replacements")
 
 
 def guard(tool: Tool[Any], workspace: Workspace) -> Tool[Any]:
-    """The tool with masks in its results and errors, and, if it proposes changes, with the keys back in its
-    arguments. A proposal itself is for the person, who sees the file as it is."""
+    """The tool with masks in its results and errors, and, if it proposes changes, with the keys back in the
+    text for the file. A proposal itself is for the person, who sees the file as it is."""
 
     def run(arguments: Arguments) -> ToolResult:
         try:
@@ -51,12 +53,13 @@ def _prepare(arguments: Arguments, workspace: Workspace) -> Arguments:
     paths = [path for name in _PATHS if (path := text_of(given.get(name)))]
     for path in paths:
         _check_changeable(check_repository_path(path), workspace)
-    if not any(_has_masks(value) for value in given.values()):
+    texts = {name: given[name] for name in _TEXTS if name in given}
+    if not any(map(_has_masks, texts.values())):
         return arguments
     original = _find_content(workspace, paths[0]) if paths else b""
     try:
         restored = {
-            k: _map(v, lambda text: restore_secrets(text, original)) for k, v in given.items()
+            k: _map(v, lambda text: restore_secrets(text, original)) for k, v in texts.items()
         }
     except ValueError as error:
         raise ToolError(
@@ -64,7 +67,7 @@ def _prepare(arguments: Arguments, workspace: Workspace) -> Arguments:
             f"{error} stands for a key that this file does not hold, or that cannot be told from another"
             " one. Leave masked text where it is, as it is.",
         ) from error
-    return type(arguments).model_validate(restored)
+    return type(arguments).model_validate(given | restored)
 
 
 def _check_changeable(path: str, workspace: Workspace) -> None:
