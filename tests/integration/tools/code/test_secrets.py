@@ -120,6 +120,33 @@ def test_the_settings_are_changed_by_people_only(path: str, kind: str, tmp_path:
     assert bench.proposals == []
 
 
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("here/.idea-explorer.toml", "path_validation"),
+        (".idea-explorer.toml. ::$DATA", "path_validation"),
+        ("here/deep/.env", "secret_file"),
+        ("keys/config", "secret_file"),
+        ("g/hooks/pre-commit", "path_validation"),
+        ("here/.idea-explorer/store.db", "path_validation"),
+        ("state/store.db", "path_validation"),
+        (".Idea-Explorer/store.db", "path_validation"),
+    ],
+)
+def test_no_link_leads_a_new_file_to_where_none_may_be(
+    path: str, error: str, kind: str, tmp_path: Path
+) -> None:
+    links = {"here": ".", "keys": ".ssh", "g": ".git", "state": ".idea-explorer"}
+    files: Files = {"a.txt": "a\n", **{name: Link(target) for name, target in links.items()}}
+    bench = bench_of(kind, tmp_path, files)
+
+    moved = bench.call("move_file", path="a.txt", new_path=path, description="Move")
+    created = bench.call("create_file", path=path, content="x\n", description="Add")
+
+    assert (moved["error_type"], created["error_type"]) == (error, error)
+    assert bench.proposals == []
+
+
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "config.py"}),
     ("read_file", {"path": "pem.py", "line_start": 4, "line_end": 4}),

@@ -12,7 +12,12 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import check_repository_path
 from idea_explorer.domain.redaction import has_masks, mask_secrets, restore_secrets
-from idea_explorer.domain.repository_settings import SETTINGS_FILE, is_settings_file
+from idea_explorer.domain.repository_settings import (
+    SETTINGS_FILE,
+    STATE_FOLDER,
+    is_settings_file,
+    is_state,
+)
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.read import check_not_secret
 from idea_explorer.tools.code.workspace import Workspace
@@ -41,7 +46,8 @@ def guard(tool: Tool[Any], workspace: Workspace) -> Tool[Any]:
         if result.proposal is None:
             return _mask_result(result)
         if not tool.reads_only and result.proposal.kind != "checks":
-            _check_changeable(result.proposal.path, workspace)  # links are resolved here
+            for path in filter(None, (result.proposal.path, result.proposal.new_path)):
+                _check_changeable(path, workspace)  # links are resolved here
         return result
 
     return replace(tool, run=run)
@@ -76,6 +82,11 @@ def _check_changeable(path: str, workspace: Workspace) -> None:
         raise ToolError(
             "path_validation",
             f"{SETTINGS_FILE} is changed by people only: it decides what may run.",
+        )
+    if is_state(path):
+        raise ToolError(
+            "path_validation",
+            f"{STATE_FOLDER} holds this program's own data, which no change is proposed to.",
         )
 
 
