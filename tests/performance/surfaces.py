@@ -256,6 +256,8 @@ SURFACES: dict[str, Surface] = {
         restore_secrets(mask_secrets(text), text.encode("utf-8", "surrogatepass")),
         mask_secrets("-----BEGIN PRIVATE KEY-----" + text),
         mask_secrets("password = " + text.replace(" ", " token = ")),
+        mask_secrets("?token=" + text.replace(" ", "&token=")),
+        mask_secrets("://" + text.replace(" ", "hooks.slack.com/services/")),
     ),
     "rules of what to ignore": refuse(
         lambda text: IgnoreRules(text.encode("utf-8", "surrogatepass")[:MAX_RULES_BYTES])
