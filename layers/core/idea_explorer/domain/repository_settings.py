@@ -55,10 +55,9 @@ class Checks(_Section):
         named = {"test": self.test, "lint": self.lint}
         return {name: command for name, command in named.items() if command}
 
-    @property
-    def key(self) -> str:
-        """Equal for equal checks: a person allows exactly these."""
-        return digest({"commands": dict(self.commands), "use": [*self.use]})
+    def key(self, *, isolated: bool) -> str:
+        """Equal for equal checks: a person allows exactly these, and with or without isolation."""
+        return digest({"commands": dict(self.commands), "use": [*self.use], "isolated": isolated})
 
 
 class Files(_Section):

@@ -5,9 +5,9 @@ from collections.abc import Collection
 
 _NAMES = frozenset(
     ".env .envrc .netrc _netrc .pgpass .my.cnf .git-credentials .htpasswd .pypirc .dockercfg .vault-token"
-    " .s3cfg .boto .npmrc id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials credentials.json"
+    " .s3cfg .boto id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials credentials.json"
     " client_secret.json service-account.json service_account.json serviceaccount.json secrets.json"
-    " secrets.yml secrets.yaml secrets.toml .secrets".split()
+    " secrets.yml secrets.yaml secrets.toml .secrets .npmrc".split()
 )
 _ENDINGS = (
     *(".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env"),

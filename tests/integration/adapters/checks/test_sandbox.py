@@ -318,3 +318,14 @@ def test_an_ordinary_user_is_isolated_by_a_user_namespace() -> None:
     assert done.stdout == b"1000\nhello\n"
     assert done.stderr.splitlines()[-1] == b'{"exit": 5}'
     assert not Path("/etc/x").exists()
+
+
+@needs_namespaces
+def test_a_trial_that_ran_out_of_time_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox._try_isolation.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(sandbox, "is_abandoned", lambda: True)
+        patched.setattr(sandbox, "_LOOK_SECONDS", 0.0)
+        assert not can_isolate()
+
+    assert can_isolate()

@@ -59,9 +59,17 @@ class Ended:
     printed: int
 
 
-@cache
 def can_isolate() -> bool:
-    """Whether this system has what isolation needs: tried once, because no setting tells for sure."""
+    """Whether this system has what isolation needs: tried once, because no setting tells for sure. A trial
+    that was stopped tells nothing, and is made again the next time."""
+    try:
+        return _try_isolation()
+    except TimeoutError:
+        return False
+
+
+@cache
+def _try_isolation() -> bool:
     if sys.platform != "linux":
         return False
     with tempfile.TemporaryFile() as nothing:
@@ -73,6 +81,8 @@ def can_isolate() -> bool:
             ended = run_in_sandbox("exit 7", Path(_TEMPORARY), nothing, (), limits, isolated=True)
         except ConfigurationError:
             return False
+    if ended.exit_code is None:
+        raise TimeoutError
     return ended.exit_code == 7
 
 

@@ -105,9 +105,7 @@ def _uses_in(tree: RepositoryTree, entry: SnapshotEntry, word: bytes) -> Iterato
         if line != last:
             start = content.rfind(b"\n", 0, at) + 1
             end = content.find(b"\n", at)
-            around = shown[
-                max(start, at - 200) : min(end if end >= 0 else len(content), at + 200)
-            ]
+            around = shown[max(start, at - 200) : min(end if end >= 0 else len(content), at + 200)]
             yield _Use(entry.path, line, shorten(around), by)
             last = line
 
