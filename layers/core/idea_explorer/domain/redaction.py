@@ -198,9 +198,9 @@ def _find_assigned(data: bytes) -> Iterator[Span]:
             for pattern, is_key in ((_QUOTED, _is_random), (_BARE, _is_very_random)):
                 if (found := pattern.match(data, end)) and is_key(found["secret"]):
                     yield found.span("secret")
-            if (found := _IN_QUERY.match(data, end)) and _is_parameter(data, at):
-                if _is_random(found["secret"]):
-                    yield found.span("secret")
+            found = _IN_QUERY.match(data, end) if _is_parameter(data, at) else None
+            if found and _is_random(found["secret"]):
+                yield found.span("secret")
 
 
 def _is_parameter(data: bytes, at: int) -> bool:

@@ -95,6 +95,28 @@ def test_nothing_of_the_persons_environment_and_home_is_there(
 
 
 @needs_namespaces
+def test_of_the_machine_only_the_folders_of_the_system_are_there(box: Box) -> None:
+    ended = box.run(
+        'for d in /*; do test -d "$d" -a ! -L "$d" && test "$(find "$d" -maxdepth 3 -type f 2>&1 |'
+        ' head -1)" && echo "$d"; done; echo x > /var/tmp/x && cat /var/tmp/x'
+    )
+
+    *filled, written = ended.tail.decode().splitlines()
+    copy = f"/{box.root.parts[1]}"
+    system = {"/usr", "/bin", "/sbin", "/etc", "/dev", "/proc", "/sys", "/nix", "/gnu", copy}
+    assert {path for path in filled if not path.startswith("/lib")} <= system
+    assert written == "x"
+
+
+@needs_namespaces
+def test_a_person_opens_a_folder_of_another_place(box: Box) -> None:
+    closed = box.run("ls /var/lib")
+    opened = box.run("ls /var/lib", replace(LIMITS, readable=("/var/lib",)))
+
+    assert (closed.exit_code == 0, opened.exit_code) == (False, 0)
+
+
+@needs_namespaces
 def test_nothing_is_written_outside_the_copy(box: Box, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o777)

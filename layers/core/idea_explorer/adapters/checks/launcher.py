@@ -1,8 +1,8 @@
 """Becomes a check: a program of its own, which sandbox.py starts with the standard library alone.
 
 With namespaces of Linux, the check sees a copy of the work tree in memory at the tree's own path, the files
-of the system read-only, empty folders in place of homes and temporary files, no process but its own, and no
-network but its own loopback. When the first process of the namespace ends, all others are killed.
+of the system read-only, empty folders in place of all others, no process but its own, and no network but its
+own loopback. When the first process of the namespace ends, all others are killed.
 Without namespaces, the copy is in a temporary folder, and only the limits of a process hold.
 
 argv[1] is the plan, as JSON; the archive of the files comes on standard input; what happened is written to
@@ -117,7 +117,10 @@ def build_view(libc: Libc, plan: Plan, *, as_root: bool) -> None:
     opened = [(os.open(path, os.O_PATH | os.O_DIRECTORY), path) for path in plan["readable"]]
     libc.make_read_only("/")
     libc.mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
+    for path in plan["empty"]:
+        libc.mount("tmpfs", path, "tmpfs", NOSUID | NODEV, "size=1m,mode=0755")
     for path in plan["hidden"]:
+        Path(path).mkdir(parents=True, exist_ok=True)
         libc.mount("tmpfs", path, "tmpfs", NOSUID | NODEV, "size=256m,mode=0777")
     Path(plan["root"]).mkdir(parents=True, exist_ok=True)
     size = plan["disk"]
