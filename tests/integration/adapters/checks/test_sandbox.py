@@ -227,6 +227,30 @@ def test_what_forks_is_stopped(box: Box) -> None:
 
 @pytest.mark.slow
 @needs_namespaces
+def test_memory_that_processes_share_counts_once(box: Box) -> None:
+    box.files["share.py"] = (
+        "import mmap, os, sys, time\n"
+        "size = int(sys.argv[1]) * 1_048_576\n"
+        "shared = mmap.mmap(-1, size)\n"
+        "for at in range(0, size, 4096):\n"
+        "    shared[at] = 1\n"
+        "for _ in range(3):\n"
+        "    if not os.fork():\n"
+        "        sum(shared[at] for at in range(0, size, 4096))\n"
+        "        break\n"
+        "time.sleep(2)\n"
+    )
+    small = replace(LIMITS, memory_bytes=100 * 1_048_576)
+
+    much = box.run(f"{PYTHON} share.py 400", small)
+    little = box.run(f"{PYTHON} share.py 50; sleep 1", small)
+
+    assert much.reason == "it used too much memory"
+    assert (little.exit_code, little.reason) == (0, "")
+
+
+@pytest.mark.slow
+@needs_namespaces
 def test_what_takes_memory_is_stopped(box: Box) -> None:
     small = replace(LIMITS, memory_bytes=128 * 1_048_576)
     box.files["one.py"] = "x = bytearray(300_000_000)\nprint('GOT IT')\n"
