@@ -259,8 +259,10 @@ SURFACES: dict[str, Surface] = {
     "keys in a text": lambda text: (
         restore_secrets(mask_secrets(text), text.encode("utf-8", "surrogatepass")),
         mask_secrets("-----BEGIN PRIVATE KEY-----" + text),
-        # a ninth of it, which is as long as the text where that is all spaces
+        # a part of it, which is as long as the text where that is all spaces
         mask_secrets("password = " + text[: len(text) // 9].replace(" ", " token = ")),
+        mask_secrets("?token=" + text[: len(text) // 7].replace(" ", "&token=")),
+        mask_secrets("://" + text[: len(text) // 25].replace(" ", "hooks.slack.com/services/")),
     ),
     "rules of what to ignore": refuse(
         lambda text: IgnoreRules(text.encode("utf-8", "surrogatepass")[:MAX_RULES_BYTES])

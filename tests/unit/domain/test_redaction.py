@@ -50,6 +50,14 @@ def test_a_key_is_masked_at_its_place(key: str) -> None:
         "DB_PASSWORD=Xk29dLq8Vw7Zp3Rt",
         "token: 0123456789abcdef0123456789abcdef",
         "postgres://app:Tr0ub4dor-and-3@db.internal/prod",
+        "postgres://app:s3cr3tPw1@db",
+        "redis://:hunter2@cache:6379/0",
+        "AccountKey=Xk29dLq8Vw7Zp3RtXk29dLq8Vw7Zp3Rt/+a==;EndpointSuffix=core.windows.net",
+        'c = "Endpoint=sb://a/;SharedAccessKeyName=Root;SharedAccessKey=Xk29dLq8Vw7Zp3Rt/+a="',
+        "GET https://api.example.com/v1?api_key=9f8e7d6c5b4a_39281706&page=2",
+        "https://api.example.com/v1?page=2&my_token=9f8e7d6c5b4a39281706",
+        "id: GOCSPX-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4",
+        "https://hooks.slack.com" + "/services/T01ABCDEF/B02ABCDEF/a1B2c3D4e5F6g7H8",
     ],
 )
 def test_a_value_that_is_assigned_to_such_a_name_is_masked(line: str) -> None:
@@ -57,6 +65,10 @@ def test_a_value_that_is_assigned_to_such_a_name_is_masked(line: str) -> None:
 
     assert has_masks(masked)
     assert len(masked) == len(line)
+    assert mask_secrets(masked) == masked
+    assert restore_secrets(masked, line.encode()) == line
+    for secret in ("s3cr3tPw1", "hunter2", "Xk29dLq8", "9f8e7d6c", "a1B2c3D4"):
+        assert secret not in masked
 
 
 @pytest.mark.parametrize(
@@ -71,6 +83,11 @@ def test_a_value_that_is_assigned_to_such_a_name_is_masked(line: str) -> None:
         "password=aaaaaaaaaaaaaaaaaaaaaaaa11",
         "https://user@example.com/path:12",
         "postgres://postgres:postgres@localhost/test",
+        "https://user:password@example.com/",
+        "://:ab1c@",
+        "http://localhost:8080/a@b",
+        "https://example.com/?token=the-name-of-a-parameter&page=2",
+        "https://hooks.slack.com/services/",
         "AKIA is how they begin",
         "ghp_short",
     ],

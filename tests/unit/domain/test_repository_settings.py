@@ -30,7 +30,7 @@ def test_commands_folders_and_files_are_named() -> None:
 
 def test_other_commands_are_another_set() -> None:
     one, other, third = (
-        parse_repository_settings(text).checks.key
+        parse_repository_settings(text).checks.key(isolated=True)
         for text in (
             b'[checks]\ntest = "make test"',
             b'[checks]\ntest = "make test; make deploy"',
@@ -39,7 +39,10 @@ def test_other_commands_are_another_set() -> None:
     )
 
     assert len({one, other, third}) == 3
-    assert parse_repository_settings(b'# x\n[checks]\ntest="make test"').checks.key == one
+    assert (
+        parse_repository_settings(b'# x\n[checks]\ntest="make test"').checks.key(isolated=True)
+        == one
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from idea_explorer.domain.secret_files import is_secret_file
             ".git-credentials",
         ),
         *("config/secrets.yml", "credentials.json", "terraform.tfstate", ".env:stream", ".env."),
+        *(".env_prod", "app/.env-prod", "terraform.tfvars", "prod.auto.tfvars.json", ".npmrc"),
     ],
 )
 def test_a_key_file_is_known_by_its_name(path: str) -> None:
@@ -29,6 +30,7 @@ def test_a_key_file_is_known_by_its_name(path: str) -> None:
     [
         *(".env.example", "app/.env.sample", "env.py", "environment.ts", "id_rsa.pub", "keys.py"),
         *("docs/secrets.md", "src/secret_files.py", "monkey.py", "docker/config.json", "token.go"),
+        *(".env-example", ".env_sample", "terraform.tfvars.example", ".environment", "npmrc.md"),
     ],
 )
 def test_other_files_are_not(path: str) -> None:

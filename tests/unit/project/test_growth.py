@@ -192,6 +192,7 @@ MEASURED = {
     "keys in a text": """
         domain.redaction._MASK domain.redaction._token domain.redaction._IN_ADDRESS
         domain.redaction._QUOTED domain.redaction._BARE domain.redaction._BASE64
+        domain.redaction._IN_HOOK domain.redaction._IN_QUERY
     """,
     "rules of what to ignore": "adapters.snapshots.ignore_rules._PIECE",
     "imports of code": """

@@ -201,6 +201,26 @@ def test_an_edit_is_shown_as_a_diff_from_the_file(tmp_path: Path) -> None:
     assert world.statuses() == ["pending"]
 
 
+def test_the_diff_of_an_edit_shows_the_model_no_part_of_a_key(tmp_path: Path) -> None:
+    line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n"
+    key = f"-----BEGIN PRIVATE KEY-----\n{line * 9}-----END PRIVATE KEY-----\n"
+    replies = [
+        proposing(
+            ("edit_file", {"path": "k.txt", "replacements": [{"old": "end\n", "new": "End\n"}]})
+        ),
+        DONE,
+    ]
+    world = EditingWorld(tmp_path, *replies)
+    (world.code / "k.txt").write_text(f"{key}end\n")
+    run = world.explore()
+    (approval,) = world.pending(run)
+    world.decide(approval, decision="approve", content=f"{key}mine\n")
+    world.go_on(run)
+    (result,) = world.results()
+    assert "-end\n+mine\n" in result["diff"]
+    assert line[:8] not in result["diff"]
+
+
 def test_only_what_was_shown_is_approved(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     with pytest.raises(ConflictError, match="not the content that was shown"):

@@ -13,6 +13,7 @@ from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.diffs import revert_diff, unified_diff
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.replacements import keep_line_ends
 
 ProposalKind = Literal["edit", "create", "delete", "move", "plan", "checks"]
@@ -198,6 +199,15 @@ class Approval(DomainModel, frozen=True):
         return (
             self.proposal.diff_to(self.approved_content) if self.is_edited else self.proposal.diff
         )
+
+    @property
+    def masked_diff(self) -> str:
+        """The same as a model may see it: both texts are masked as a whole, because a diff may hold a part of
+        a key without its beginning."""
+        proposal, base = self.proposal, self.proposal.base
+        old = None if base is None else mask_secrets(base)
+        new = mask_secrets(self.approved_content)
+        return unified_diff(proposal.path, old, new, proposal.new_path)
 
     @property
     def is_written(self) -> bool:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from math import log2
 
-_LEAST = 12  # characters: what is shorter has no room for a mask, and is hardly a key
+_LEAST = 12  # characters: what is shorter has no room for a mask
 _MASK = re.compile(rb"\[masked:[0-9a-f]{3}\**+\]")
 _WORD = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
@@ -42,6 +42,7 @@ _TOKENS: dict[bytes, re.Pattern[bytes]] = {
     b"sk_test_": _token(r"sk_test_[0-9A-Za-z]{16,200}+"),
     b"rk_live_": _token(r"rk_live_[0-9A-Za-z]{16,200}+"),
     b"whsec_": _token(r"whsec_[0-9A-Za-z+/=]{24,200}+"),
+    b"GOCSPX-": _token(r"GOCSPX-[0-9A-Za-z_-]{20,100}+"),
     b"AIza": _token(r"AIza[0-9A-Za-z_-]{35}"),
     b"npm_": _token(r"npm_[0-9A-Za-z]{36}"),
     b"pypi-": _token(r"pypi-[0-9A-Za-z_-]{50,250}+"),
@@ -53,11 +54,18 @@ _TOKENS: dict[bytes, re.Pattern[bytes]] = {
     ),
 }
 _ADDRESS = b"://"
-_IN_ADDRESS = re.compile(rb"://[^\s/:@\"']{0,100}:(?P<secret>[^\s/:@\"'{}$<>]{12,200})@")
+_SCHEME = b"+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_IN_ADDRESS = re.compile(
+    rb"://(?P<user>[^\s/:@\"'\[]{0,100}):(?P<secret>[^\s/:@\"'{}$<>\[]{4,200})@"
+)
+# Whoever knows such an address may write to its channel.
+_HOOK = b"hooks.slack.com/"
+_IN_HOOK = re.compile(rb"hooks\.slack\.com/[a-z]{1,20}/(?P<secret>[0-9A-Za-z/_-]{20,200}+)")
 # Names that a value is assigned to, in lower case.
 _NAMES = (
     *(b"password", b"passwd", b"secret", b"token", b"api_key", b"apikey", b"api-key"),
-    *(b"access_key", b"accesskey", b"private_key", b"auth_key", b"credential"),
+    *(b"access_key", b"accesskey", b"account_key", b"accountkey", b"private_key", b"auth_key"),
+    b"credential",
 )
 _VALUE = rb"[0-9A-Za-z+/_=.~!@#%^&*-]{16,200}+"
 _QUOTED = re.compile(
@@ -65,8 +73,10 @@ _QUOTED = re.compile(
     % _VALUE
 )
 _BARE = re.compile(
-    rb"[\w.-]{0,40}[ \t]{0,8}[=:][ \t]{0,8}(?P<secret>[0-9A-Za-z+/=-]{16,200}+)(?=[\s,;]|\Z)"
+    rb"[\w.-]{0,40}[ \t]{0,8}[=:][ \t]{0,8}(?P<secret>[0-9A-Za-z+/=-]{16,200}+)(?=[\s,;\"'&]|\Z)"
 )
+_IN_QUERY = re.compile(rb"=(?P<secret>[0-9A-Za-z+/_=.~%-]{16,200}+)(?=[\s&#\"'`<>)\]]|\Z)")
+_QUERY_NAME = 40  # characters of the name of a parameter before the word that is known
 _BEGIN = b"PRIVATE KEY-----"
 _BASE64 = re.compile(rb"[0-9A-Za-z+/=]{12,}+")
 _PEM_LINE = 40  # characters of base64 that a whole line of a key has at least
@@ -151,8 +161,33 @@ def _find_tokens(data: bytes) -> Iterator[Span]:
 
 def _find_in_addresses(data: bytes) -> Iterator[Span]:
     for at in _positions(data, _ADDRESS):
-        if found := _IN_ADDRESS.match(data, at):
+        if (found := _IN_ADDRESS.match(data, at)) and _is_password(found["secret"], found["user"]):
+            start, end = _widen(data, found)
+            if end - start >= _LEAST:
+                yield start, end
+    for at in _positions(data, _HOOK):
+        if found := _IN_HOOK.match(data, at):
             yield found.span("secret")
+
+
+def _is_password(value: bytes, user: bytes) -> bool:
+    """A short one that is a single word, as in `postgres:postgres`, is an example."""
+    if len(value) >= _LEAST:
+        return True
+    is_word = value.isalpha() and (value.islower() or value.isupper())
+    return value != user and not is_word and not value.isdigit()
+
+
+def _widen(data: bytes, found: re.Match[bytes]) -> Span:
+    """The password; with the user and then the scheme before it, and the sign after it, where it has no room
+    for a mask."""
+    end = found.end("secret")
+    before = data[max(found.start() - 20, 0) : found.start()]
+    scheme = found.start() - len(before) + len(before.rstrip(_SCHEME))
+    for start in (found.start("secret"), found.start("user"), scheme):
+        if end - start >= _LEAST:
+            return start, end
+    return scheme, found.end()
 
 
 def _find_assigned(data: bytes) -> Iterator[Span]:
@@ -163,6 +198,15 @@ def _find_assigned(data: bytes) -> Iterator[Span]:
             for pattern, is_key in ((_QUOTED, _is_random), (_BARE, _is_very_random)):
                 if (found := pattern.match(data, end)) and is_key(found["secret"]):
                     yield found.span("secret")
+            found = _IN_QUERY.match(data, end) if _is_parameter(data, at) else None
+            if found and _is_random(found["secret"]):
+                yield found.span("secret")
+
+
+def _is_parameter(data: bytes, at: int) -> bool:
+    """Whether the name at this place is one in the query of an address."""
+    before = data[max(at - _QUERY_NAME, 0) : at]
+    return before.rstrip(bytes(_WORD)).endswith((b"?", b"&", b"&amp;"))
 
 
 def _is_random(value: bytes) -> bool:

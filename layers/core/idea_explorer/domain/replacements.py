@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from idea_explorer.domain.diffs import compare_lines, split_lines
+from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.text import pluralize
 
 _CRLF = "\r\n"
@@ -131,7 +132,9 @@ def _describe_nearest(text: str, old: str) -> str:
     if not scores[best]:
         return f" Nothing in its {pluralize(len(lines), 'line')} is like it."
     first, last = max(best - _NEAR_LINES, 0), min(best + _NEAR_LINES, len(lines) - 1)
-    shown = "\n".join(f"{n + 1}\t{lines[n][:_COMPARED_CHARS]}" for n in range(first, last + 1))
+    # a key is known by what is around it, so the whole text is masked, and has as many lines
+    masked = mask_secrets(text).split("\n")
+    shown = "\n".join(f"{n + 1}\t{masked[n][:_COMPARED_CHARS]}" for n in range(first, last + 1))
     return f" The nearest lines are:\n{shown}"
 
 

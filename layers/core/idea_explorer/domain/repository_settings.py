@@ -15,6 +15,7 @@ from idea_explorer.domain.paths import check_repository_path
 from idea_explorer.domain.validation_errors import describe_errors
 
 SETTINGS_FILE = ".idea-explorer.toml"
+STATE_FOLDER = ".idea-explorer"  # where requests, transcripts and reports are stored
 MAX_SETTINGS_BYTES = 16_384  # a few commands and a few names
 
 
@@ -54,10 +55,9 @@ class Checks(_Section):
         named = {"test": self.test, "lint": self.lint}
         return {name: command for name, command in named.items() if command}
 
-    @property
-    def key(self) -> str:
-        """Equal for equal checks: a person allows exactly these."""
-        return digest({"commands": dict(self.commands), "use": [*self.use]})
+    def key(self, *, isolated: bool) -> str:
+        """Equal for equal checks: a person allows exactly these, and with or without isolation."""
+        return digest({"commands": dict(self.commands), "use": [*self.use], "isolated": isolated})
 
 
 class Files(_Section):
@@ -72,8 +72,17 @@ class RepositorySettings(_Section):
 
 
 def is_settings_file(path: str) -> bool:
-    """Some file systems do not tell upper from lower case."""
-    return path.casefold() == SETTINGS_FILE
+    return _plain(path) == SETTINGS_FILE
+
+
+def is_state(path: str) -> bool:
+    """Whether a path is the folder of this program's own data, or below one."""
+    return any(_plain(segment) == STATE_FOLDER for segment in path.split("/"))
+
+
+def _plain(name: str) -> str:
+    """As file systems compare it that ignore case, ends of dots and spaces, and what follows a colon."""
+    return name.casefold().partition(":")[0].rstrip(". ")
 
 
 def parse_repository_settings(content: bytes | None) -> RepositorySettings:

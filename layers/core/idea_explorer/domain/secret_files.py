@@ -7,16 +7,21 @@ _NAMES = frozenset(
     ".env .envrc .netrc _netrc .pgpass .my.cnf .git-credentials .htpasswd .pypirc .dockercfg .vault-token"
     " .s3cfg .boto id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk credentials credentials.json"
     " client_secret.json service-account.json service_account.json serviceaccount.json secrets.json"
-    " secrets.yml secrets.yaml secrets.toml .secrets".split()
+    " secrets.yml secrets.yaml secrets.toml .secrets .npmrc".split()
 )
 _ENDINGS = (
     *(".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".env"),
     *(".tfstate", ".tfstate.backup"),  # Terraform writes passwords into its state
+    *(".tfvars", ".tfvars.json"),  # and people write them into its variables
 )
 _FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube"})
 _IN_FOLDERS = frozenset({".docker/config.json", ".cargo/credentials.toml", ".gem/credentials"})
 # `.env.example` and the like show which variables there are, not their values
-_TEMPLATES = (".example", ".sample", ".template", ".dist", ".defaults", ".schema")
+_TEMPLATES = tuple(
+    mark + word
+    for mark in ".-_"
+    for word in ("example", "sample", "template", "dist", "defaults", "schema")
+)
 
 
 def is_secret_file(path: str, allowed: Collection[str] = ()) -> bool:
@@ -28,7 +33,7 @@ def is_secret_file(path: str, allowed: Collection[str] = ()) -> bool:
         return True
     if name.endswith(_TEMPLATES):
         return False
-    return name in _NAMES or name.endswith(_ENDINGS) or name.startswith(".env.")
+    return name in _NAMES or name.endswith(_ENDINGS) or name.startswith((".env.", ".env-", ".env_"))
 
 
 def _is_ordinary(lower: str) -> bool:

@@ -253,6 +253,21 @@ def test_a_system_that_cannot_isolate_refuses_unless_the_person_allows_it(
     assert result.output == "one\n"
 
 
+def test_who_allowed_isolated_commands_is_asked_again_before_others_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "can_isolate", lambda: True)
+    project.commit('[checks]\ntest = "cat a.txt"\n')
+    project.allow()
+    assert project.checks().ask_first() is None
+
+    monkeypatch.setattr(commands, "can_isolate", lambda: False)
+    checks = project.checks(replace(LIMITS, may_run_open=True))
+    assert "they can use the network" in asked_of(checks).description
+    with pytest.raises(ConfigurationError, match="has to allow these commands first"):
+        checks.run(None)
+
+
 def test_approving_the_commands_allows_them_and_writes_no_file(project: Project) -> None:
     proposal = Proposal(
         path=".idea-explorer.toml",

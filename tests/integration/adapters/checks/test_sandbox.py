@@ -95,6 +95,28 @@ def test_nothing_of_the_persons_environment_and_home_is_there(
 
 
 @needs_namespaces
+def test_of_the_machine_only_the_folders_of_the_system_are_there(box: Box) -> None:
+    ended = box.run(
+        'for d in /*; do test -d "$d" -a ! -L "$d" && test "$(find "$d" -maxdepth 3 -type f 2>&1 |'
+        ' head -1)" && echo "$d"; done; echo x > /var/tmp/x && cat /var/tmp/x'
+    )
+
+    *filled, written = ended.tail.decode().splitlines()
+    copy = f"/{box.root.parts[1]}"
+    system = {"/usr", "/bin", "/sbin", "/etc", "/dev", "/proc", "/sys", "/nix", "/gnu", copy}
+    assert {path for path in filled if not path.startswith("/lib")} <= system
+    assert written == "x"
+
+
+@needs_namespaces
+def test_a_person_opens_a_folder_of_another_place(box: Box) -> None:
+    closed = box.run("ls /var/lib")
+    opened = box.run("ls /var/lib", replace(LIMITS, readable=("/var/lib",)))
+
+    assert (closed.exit_code == 0, opened.exit_code) == (False, 0)
+
+
+@needs_namespaces
 def test_nothing_is_written_outside_the_copy(box: Box, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o777)
@@ -201,6 +223,30 @@ def test_what_forks_is_stopped(box: Box) -> None:
 
     refused = ended.reason == "its time was up" and b"no more at" in ended.tail
     assert refused or ended.reason == "it had too many processes"
+
+
+@pytest.mark.slow
+@needs_namespaces
+def test_memory_that_processes_share_counts_once(box: Box) -> None:
+    box.files["share.py"] = (
+        "import mmap, os, sys, time\n"
+        "size = int(sys.argv[1]) * 1_048_576\n"
+        "shared = mmap.mmap(-1, size)\n"
+        "for at in range(0, size, 4096):\n"
+        "    shared[at] = 1\n"
+        "for _ in range(3):\n"
+        "    if not os.fork():\n"
+        "        sum(shared[at] for at in range(0, size, 4096))\n"
+        "        break\n"
+        "time.sleep(2)\n"
+    )
+    small = replace(LIMITS, memory_bytes=100 * 1_048_576)
+
+    much = box.run(f"{PYTHON} share.py 400", small)
+    little = box.run(f"{PYTHON} share.py 50; sleep 1", small)
+
+    assert much.reason == "it used too much memory"
+    assert (little.exit_code, little.reason) == (0, "")
 
 
 @pytest.mark.slow
@@ -318,3 +364,14 @@ def test_an_ordinary_user_is_isolated_by_a_user_namespace() -> None:
     assert done.stdout == b"1000\nhello\n"
     assert done.stderr.splitlines()[-1] == b'{"exit": 5}'
     assert not Path("/etc/x").exists()
+
+
+@needs_namespaces
+def test_a_trial_that_ran_out_of_time_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sandbox._try_isolation.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(sandbox, "is_abandoned", lambda: True)
+        patched.setattr(sandbox, "_LOOK_SECONDS", 0.0)
+        assert not can_isolate()
+
+    assert can_isolate()

@@ -22,6 +22,7 @@ FILES: Files = {
         f'TOKEN = "{KEY}"\nREGION = "eu"\nAWS = "{OTHER}"\n\n\ndef find(a="{KEY}"):\n    pass\n'
     ),
     "pem.py": f"x = 1\n-----BEGIN PRIVATE KEY-----\n{LINE}\n{LINE}\n-----END PRIVATE KEY-----\ny = 2\n",
+    "long.py": f'def connect(a="{"x y " * 40}", key="{KEY}"):\n    return connect\n',
     ".env.example": "PASSWORD=\n",
 }
 
@@ -119,12 +120,51 @@ def test_the_settings_are_changed_by_people_only(path: str, kind: str, tmp_path:
     assert bench.proposals == []
 
 
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("here/.idea-explorer.toml", "path_validation"),
+        (".idea-explorer.toml. ::$DATA", "path_validation"),
+        ("here/deep/.env", "secret_file"),
+        ("keys/config", "secret_file"),
+        ("g/hooks/pre-commit", "path_validation"),
+        ("here/.idea-explorer/store.db", "path_validation"),
+        ("state/store.db", "path_validation"),
+        (".Idea-Explorer/store.db", "path_validation"),
+    ],
+)
+def test_no_link_leads_a_new_file_to_where_none_may_be(
+    path: str, error: str, kind: str, tmp_path: Path
+) -> None:
+    links = {"here": ".", "keys": ".ssh", "g": ".git", "state": ".idea-explorer"}
+    files: Files = {"a.txt": "a\n", **{name: Link(target) for name, target in links.items()}}
+    bench = bench_of(kind, tmp_path, files)
+
+    moved = bench.call("move_file", path="a.txt", new_path=path, description="Move")
+    created = bench.call("create_file", path=path, content="x\n", description="Add")
+
+    assert (moved["error_type"], created["error_type"]) == (error, error)
+    assert bench.proposals == []
+
+
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_file", {"path": "config.py"}),
     ("read_file", {"path": "pem.py", "line_start": 4, "line_end": 4}),
     ("search_files", {"pattern": "ghp_|AKIA|MII"}),
     ("find_definition", {"symbol": "TOKEN"}),
     ("find_definition", {"symbol": "find"}),
+    ("search_files", {"pattern": "^y = 2", "context": 2}),
+    ("find_definition", {"symbol": "connect"}),
+    ("find_references", {"symbol": "connect"}),
+    ("find_references", {"symbol": "key"}),
+    (
+        "edit_file",
+        {
+            "path": "pem.py",
+            "replacements": [{"old": "y = 2 + 2", "new": "y = 4"}],
+            "description": "Count",
+        },
+    ),
 ]
 
 
@@ -136,7 +176,7 @@ def test_keys_are_masked_in_every_result(
 
     assert "[masked:" in shown
     for secret in (KEY, OTHER, LINE):
-        assert secret not in shown
+        assert secret[:8] not in shown
 
 
 def test_a_masked_file_keeps_its_lines(bench: CodeBench) -> None:
@@ -160,6 +200,17 @@ def test_a_key_that_was_read_masked_is_written_back_whole(bench: CodeBench) -> N
     assert proposal.content == original.replace("eu", "us")
     changed = [line for line in proposal.diff.split("\n")[2:] if line[:1] in {"-", "+"}]
     assert changed == ['-REGION = "eu"', '+REGION = "us"']
+
+
+def test_a_key_comes_back_in_the_file_and_nowhere_else(bench: CodeBench) -> None:
+    line = bench.call("read_file", path="config.py", line_end=1)["content"].split("\t")[1]
+    replacements = [{"old": line, "new": f"{line}  # ours"}]
+
+    bench.call("edit_file", path="config.py", replacements=replacements, description=f"Note {line}")
+
+    (proposal,) = bench.proposals
+    assert f'TOKEN = "{KEY}"  # ours\n' in proposal.content
+    assert proposal.description == f"Note {line}"
 
 
 def test_a_key_of_one_file_does_not_get_into_another(bench: CodeBench) -> None:

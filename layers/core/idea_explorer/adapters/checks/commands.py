@@ -74,22 +74,22 @@ class LocalChecks:
 
     def ask_first(self) -> Proposal | None:
         checks = self._settings().checks
-        self._check_isolation()
-        if self._confirmations.has(self._root, checks.key):
+        isolated = self._check_isolation()
+        key = checks.key(isolated=isolated)
+        if self._confirmations.has(self._root, key):
             return None
-        if not can_isolate():
-            return _propose(checks, OPEN)
-        return _propose(checks, ISOLATED.format(seconds=self._limits.seconds))
+        limits = ISOLATED.format(seconds=self._limits.seconds) if isolated else OPEN
+        return _propose(checks, key, limits)
 
     def run(self, only: str | None) -> Sequence[CheckResult]:
         settings = self._settings()
         checks = settings.checks
-        if not self._confirmations.has(self._root, checks.key):
+        isolated = self._check_isolation()
+        if not self._confirmations.has(self._root, checks.key(isolated=isolated)):
             raise ConfigurationError("A person has to allow these commands first.")
         wanted = {n: c for n, c in checks.commands.items() if only in {None, n}}
         if not wanted:
             raise ConfigurationError(f"{SETTINGS_FILE} names no command '{only}'.")
-        self._check_isolation()
         used = [self._locate(path) for path in checks.use]
         with tempfile.TemporaryFile() as archive:
             self._pack(archive, settings)
@@ -97,7 +97,7 @@ class LocalChecks:
                 _to_result(
                     *(name, command),
                     run_in_sandbox(
-                        command, self._root, archive, used, self._limits, isolated=can_isolate()
+                        command, self._root, archive, used, self._limits, isolated=isolated
                     ),
                 )
                 for name, command in wanted.items()
@@ -117,15 +117,18 @@ class LocalChecks:
             raise ConfigurationError(f"{SETTINGS_FILE} is not a file in the last commit.")
         return parse_repository_settings(shown.stdout)
 
-    def _check_isolation(self) -> None:
+    def _check_isolation(self) -> bool:
+        """Whether the commands run isolated; raises ConfigurationError if they may not run."""
         if self._root == Path("/"):
             raise ConfigurationError("Checks do not run over the whole file system.")
-        if not can_isolate() and not self._limits.may_run_open:
+        isolated = can_isolate()
+        if not isolated and not self._limits.may_run_open:
             raise ConfigurationError(
                 "This system cannot isolate checks from the network and from other files: that takes Linux"
                 " 5.12 or later with user namespaces.",
                 hint="A person can let them run all the same, with IDEA_CHECKS_WITHOUT_ISOLATION=true.",
             )
+        return isolated
 
     def _locate(self, path: str) -> str:
         """A folder of the work tree that git ignores; raises ConfigurationError if a link leads elsewhere."""
@@ -150,7 +153,7 @@ class LocalChecks:
                     )
 
 
-def _propose(checks: Checks, limits: str) -> Proposal:
+def _propose(checks: Checks, key: str, limits: str) -> Proposal:
     """What a person allows once for a folder and these commands."""
     lines = [f"{name}: {command}" for name, command in checks.commands.items()]
     lines += [f"with the folder {path}, to read" for path in checks.use]
@@ -160,7 +163,7 @@ def _propose(checks: Checks, limits: str) -> Proposal:
         content="\n".join(lines) + "\n",
         diff="",
         base_sha=None,
-        content_hash=checks.key,
+        content_hash=key,
         description=f"Run these commands of the repository on this machine, in a copy of its files. {limits}",
     )
 

@@ -1,8 +1,8 @@
 """Becomes a check: a program of its own, which sandbox.py starts with the standard library alone.
 
 With namespaces of Linux, the check sees a copy of the work tree in memory at the tree's own path, the files
-of the system read-only, empty folders in place of homes and temporary files, no process but its own, and no
-network but its own loopback. When the first process of the namespace ends, all others are killed.
+of the system read-only, empty folders in place of all others, no process but its own, and no network but its
+own loopback. When the first process of the namespace ends, all others are killed.
 Without namespaces, the copy is in a temporary folder, and only the limits of a process hold.
 
 argv[1] is the plan, as JSON; the archive of the files comes on standard input; what happened is written to
@@ -117,7 +117,10 @@ def build_view(libc: Libc, plan: Plan, *, as_root: bool) -> None:
     opened = [(os.open(path, os.O_PATH | os.O_DIRECTORY), path) for path in plan["readable"]]
     libc.make_read_only("/")
     libc.mount("proc", "/proc", "proc", NOSUID | NODEV | NOEXEC)
+    for path in plan["empty"]:
+        libc.mount("tmpfs", path, "tmpfs", NOSUID | NODEV, "size=1m,mode=0755")
     for path in plan["hidden"]:
+        Path(path).mkdir(parents=True, exist_ok=True)
         libc.mount("tmpfs", path, "tmpfs", NOSUID | NODEV, "size=256m,mode=0777")
     Path(plan["root"]).mkdir(parents=True, exist_ok=True)
     size = plan["disk"]
@@ -199,14 +202,25 @@ def wait_for_any() -> tuple[int, int]:
 
 def measure() -> tuple[int, int]:
     """How many processes there are in this namespace, and what they use together, in bytes."""
-    count = pages = 0
+    count = used = 0
     for name in os.listdir("/proc"):  # noqa: PTH208
         if name.isdecimal():
             count += 1
-            with suppress(OSError), open(f"/proc/{name}/statm") as file:  # noqa: PTH123
-                _, resident, shared, *_ = map(int, file.read().split())
-                pages += resident - shared
-    return count, pages * os.sysconf("SC_PAGE_SIZE")
+            with suppress(OSError):  # it has ended
+                used += measure_process(f"/proc/{name}")
+    return count, used
+
+
+def measure_process(folder: str) -> int:
+    """What it uses, in bytes: its share of what it shares with others, without the files that it maps, which
+    the system can read again. All that is resident, if the system does not tell so much."""
+    with suppress(OSError), open(f"{folder}/smaps_rollup") as file:  # noqa: PTH123
+        fields = dict(line.split(":", 1) for line in file.read().splitlines() if ":" in line)
+        if "Pss_Anon" in fields and "Pss_Shmem" in fields:
+            parts = (fields["Pss_Anon"], fields["Pss_Shmem"])
+            return sum(int(part.split()[0]) for part in parts) * 1024
+    with open(f"{folder}/statm") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def report(plan: Plan, **what: object) -> None:

@@ -27,6 +27,9 @@ _HIDDEN = (
     *("/home", "/root", "/run", "/var/run", "/mnt", "/media", _TEMPORARY),
     *("/var/tmp", "/dev/shm"),  # noqa: S108  the same  # nosec B108
 )
+# Folders of the root that belong to the system. All others are empty, whatever they are on this machine; Nix
+# and Guix have their programs in folders of their own.
+_SYSTEM = frozenset("usr bin sbin etc dev proc sys nix gnu".split())
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 MAX_TAIL_BYTES = 65_536
 MAX_PRINTED_BYTES = 67_108_864  # 64 MB: what prints more has gone wrong
@@ -59,9 +62,17 @@ class Ended:
     printed: int
 
 
-@cache
 def can_isolate() -> bool:
-    """Whether this system has what isolation needs: tried once, because no setting tells for sure."""
+    """Whether this system has what isolation needs: tried once, because no setting tells for sure. A trial
+    that was stopped tells nothing, and is made again the next time."""
+    try:
+        return _try_isolation()
+    except TimeoutError:
+        return False
+
+
+@cache
+def _try_isolation() -> bool:
     if sys.platform != "linux":
         return False
     with tempfile.TemporaryFile() as nothing:
@@ -73,6 +84,8 @@ def can_isolate() -> bool:
             ended = run_in_sandbox("exit 7", Path(_TEMPORARY), nothing, (), limits, isolated=True)
         except ConfigurationError:
             return False
+    if ended.exit_code is None:
+        raise TimeoutError
     return ended.exit_code == 7
 
 
@@ -99,6 +112,7 @@ def run_in_sandbox(
         if isolated:
             plan |= {
                 "root": str(root),
+                "empty": _find_empty(),
                 "hidden": _find_hidden(),
                 "readable": [*filter(os.path.isdir, limits.readable), *used],
                 "environment": _clean_environment(f"{_TEMPORARY}/home", _TEMPORARY),
@@ -124,8 +138,20 @@ def _clean_environment(home: str, temporary: str) -> Mapping[str, str]:
     }
 
 
+def _find_empty() -> list[str]:
+    """The folders of the root that are not the system's. A link leads to one of the others."""
+    with os.scandir("/") as entries:
+        return sorted(
+            entry.path
+            for entry in entries
+            if entry.is_dir(follow_symlinks=False)
+            and entry.name not in _SYSTEM
+            and not entry.name.startswith("lib")
+        )
+
+
 def _find_hidden() -> list[str]:
-    """Existing folders, none within another."""
+    """Existing folders that a command may write to, none within another."""
     homes = [str(Path.home()), os.environ.get("XDG_RUNTIME_DIR", "")]
     with suppress(KeyError):
         homes.append(pwd.getpwuid(os.getuid()).pw_dir)

@@ -7,7 +7,7 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.code import Definition, Import, ParsedCode
 from idea_explorer.domain.errors import ConfigurationError
 
-VERSION = 3  # of the tables and of what the parsers find; any other version is discarded
+VERSION = 4  # of the tables and of what the parsers find; any other version is discarded
 MAX_BYTES = 268_435_456  # 256 MB: many commits of many repositories; a larger cache is discarded
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);

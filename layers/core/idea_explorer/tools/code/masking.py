@@ -12,18 +12,25 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.paths import check_repository_path
 from idea_explorer.domain.redaction import has_masks, mask_secrets, restore_secrets
-from idea_explorer.domain.repository_settings import SETTINGS_FILE, is_settings_file
+from idea_explorer.domain.repository_settings import (
+    SETTINGS_FILE,
+    STATE_FOLDER,
+    is_settings_file,
+    is_state,
+)
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.read import check_not_secret
 from idea_explorer.tools.code.workspace import Workspace
 
 # Arguments of tools that propose changes, which name files.
 _PATHS = ("path", "new_path", "from", "to", "source", "target", "destination")
+# Arguments that are written into the file itself. Any other, such as a description, goes elsewhere as well.
+_TEXTS = ("content", "replacements")
 
 
 def guard(tool: Tool[Any], workspace: Workspace) -> Tool[Any]:
-    """The tool with masks in its results and errors, and, if it proposes changes, with the keys back in its
-    arguments. A proposal itself is for the person, who sees the file as it is."""
+    """The tool with masks in its results and errors, and, if it proposes changes, with the keys back in the
+    text for the file. A proposal itself is for the person, who sees the file as it is."""
 
     def run(arguments: Arguments) -> ToolResult:
         try:
@@ -39,7 +46,8 @@ def guard(tool: Tool[Any], workspace: Workspace) -> Tool[Any]:
         if result.proposal is None:
             return _mask_result(result)
         if not tool.reads_only and result.proposal.kind != "checks":
-            _check_changeable(result.proposal.path, workspace)  # links are resolved here
+            for path in filter(None, (result.proposal.path, result.proposal.new_path)):
+                _check_changeable(path, workspace)  # links are resolved here
         return result
 
     return replace(tool, run=run)
@@ -51,12 +59,13 @@ def _prepare(arguments: Arguments, workspace: Workspace) -> Arguments:
     paths = [path for name in _PATHS if (path := text_of(given.get(name)))]
     for path in paths:
         _check_changeable(check_repository_path(path), workspace)
-    if not any(_has_masks(value) for value in given.values()):
+    texts = {name: given[name] for name in _TEXTS if name in given}
+    if not any(map(_has_masks, texts.values())):
         return arguments
     original = _find_content(workspace, paths[0]) if paths else b""
     try:
         restored = {
-            k: _map(v, lambda text: restore_secrets(text, original)) for k, v in given.items()
+            k: _map(v, lambda text: restore_secrets(text, original)) for k, v in texts.items()
         }
     except ValueError as error:
         raise ToolError(
@@ -64,7 +73,7 @@ def _prepare(arguments: Arguments, workspace: Workspace) -> Arguments:
             f"{error} stands for a key that this file does not hold, or that cannot be told from another"
             " one. Leave masked text where it is, as it is.",
         ) from error
-    return type(arguments).model_validate(restored)
+    return type(arguments).model_validate(given | restored)
 
 
 def _check_changeable(path: str, workspace: Workspace) -> None:
@@ -73,6 +82,11 @@ def _check_changeable(path: str, workspace: Workspace) -> None:
         raise ToolError(
             "path_validation",
             f"{SETTINGS_FILE} is changed by people only: it decides what may run.",
+        )
+    if is_state(path):
+        raise ToolError(
+            "path_validation",
+            f"{STATE_FOLDER} holds this program's own data, which no change is proposed to.",
         )
 
 

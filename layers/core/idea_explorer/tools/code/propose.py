@@ -230,7 +230,8 @@ def _free_path(tree: RepositoryTree, given: str) -> RepositoryPath:
     asked = check_repository_path(given)
     folder, _, name = asked.rpartition("/")
     parent = tree.resolve(RepositoryPath(folder))
-    path = RepositoryPath(f"{parent}/{name}" if parent else name)
+    # a link may lead to where the path itself must not
+    path = check_repository_path(f"{parent}/{name}" if parent else name)
     if tree.entry(path):
         raise ToolError("file_exists", f"File exists: {given}. Use edit_file to change it.")
     if tree.is_folder(path):

@@ -95,17 +95,17 @@ def _uses_in(tree: RepositoryTree, entry: SnapshotEntry, word: bytes) -> Iterato
     grammar = grammar_of(entry.path)
     seen = find_uses(grammar, content, word, places) if grammar and places else None
     parsed = {*seen.parsed} if seen else set()
+    found = sorted([*seen.parsed, *seen.unparsed]) if seen else places
+    shown = tree.shown(entry) if found else b""  # as long, with masks in the place of keys
     line, counted = 1, 0
     last = 0
-    for at in sorted([*seen.parsed, *seen.unparsed]) if seen else places:
+    for at in found:
         line += content.count(b"\n", counted, at)
         counted = at
         if line != last:
             start = content.rfind(b"\n", 0, at) + 1
             end = content.find(b"\n", at)
-            around = content[
-                max(start, at - 200) : min(end if end >= 0 else len(content), at + 200)
-            ]
+            around = shown[max(start, at - 200) : min(end if end >= 0 else len(content), at + 200)]
             yield _Use(entry.path, line, shorten(around), "parser" if at in parsed else "word")
             last = line
 

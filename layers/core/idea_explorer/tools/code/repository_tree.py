@@ -205,7 +205,7 @@ class RepositoryTree:
         return max((entry.modified for entry in self.entries_below(folder)), default=0)
 
     def content(self, entry: SnapshotEntry) -> bytes:
-        """The bytes of a text file, keys included: for proposals and parsers."""
+        """The bytes of a text file, keys included: for proposals, and to find places in."""
         return self.buffers[entry.path in self._approved].content(entry)
 
     def shown(self, entry: SnapshotEntry) -> bytes:

@@ -271,7 +271,7 @@ def _around(
     buffer: TextBuffer, hit: LineMatch, number: int, context: int, limit: int
 ) -> Iterator[str]:
     """The lines before and after a match and the line itself, as `{n}\\t{line}`."""
-    lines = split_lines(buffer.content(hit.entry).decode("utf-8", "replace"))
+    lines = split_lines(buffer.shown(hit.entry).decode("utf-8", "replace"))
     for n in range(max(number - context, 1), min(number + context, len(lines)) + 1):
         text = lines[n - 1]
         yield f"{n}\t{text[:limit]}{'…' if len(text) > limit else ''}"

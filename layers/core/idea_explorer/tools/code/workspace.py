@@ -97,7 +97,8 @@ class SymbolIndex:
             for key in todo[start : start + BATCH]:
                 check_time_limit()
                 entry = self._sources[key][0]
-                parsed[key] = parse(key.partition(":")[0], tree.content(entry))
+                # what is stored is cut from the text and shown, so keys are masked before
+                parsed[key] = parse(key.partition(":")[0], tree.shown(entry))
             self._symbols.add(parsed)
             self._missing.difference_update(parsed)
         return len(todo)

@@ -159,7 +159,7 @@ def _describe_edit(approval: Approval) -> JsonObject:
     if len(approval.approved_content) <= MAX_RETURNED:
         fields["content"] = mask_secrets(approval.approved_content)
     with suppress(ValueError):  # of an older version, without a diff that leads back
-        diff = mask_secrets(approval.approved_diff)
+        diff = approval.masked_diff
         fields["diff"] = diff if len(diff) <= MAX_RETURNED else f"{diff[:MAX_RETURNED]}\n(cut)"
     return fields
 
