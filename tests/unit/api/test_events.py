@@ -308,7 +308,7 @@ def test_a_stream_of_data_has_nothing_else(api: Api) -> None:
 def test_a_silent_stream_of_data_is_kept_alive(api: Api) -> None:
     stream = streamed(api, with_texts(api, "a"), 2, "?format=data")
 
-    assert [next(stream), next(stream)] == [":\n\n", ":\n\n"]
+    assert [next(stream), next(stream)] == ["\n", "\n"]
 
 
 def test_a_client_that_sends_no_headers_names_the_last_event_in_the_address(api: Api) -> None:
@@ -337,7 +337,7 @@ def test_a_stream_ends_while_the_run_waits_for_a_person(api: Api, after: int) ->
     assert parts[-1] == "retry: 1000\n\n"
     assert api.clock.slept == []
     data = streamed(api, running, 2, "?format=data")
-    assert [next(data), next(data)] == [":\n\n", ":\n\n"]  # it could not tell this from the end
+    assert [next(data), next(data)] == ["\n", "\n"]  # it could not tell this from the end
 
 
 def test_what_is_over_or_refused_is_no_stream(api: Api) -> None:

@@ -113,8 +113,8 @@ def _render(news: News) -> str:
 
 
 def _render_data(news: News) -> str:
-    """An empty comment keeps a silent connection open."""
-    return "".join(f"data: {event.data}\n\n" for event in news.events) or ":\n\n"
+    """A blank line keeps a silent connection open, and is no frame: simple clients know no comments."""
+    return "".join(f"data: {event.data}\n\n" for event in news.events) or "\n"
 
 
 def _retry_ms(news: News) -> int:

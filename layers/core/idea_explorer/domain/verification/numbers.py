@@ -20,16 +20,14 @@ from idea_explorer.domain.verification.words import FUNCTION_WORDS, TOKEN, fold_
 Unit: TypeAlias = Literal["", "%", "points", "money"]
 
 HEDGE_SHARE = Decimal("0.15")  # how far `more than 40` may lie from the number that is meant
-CONVERTED = Decimal(
-    "0.02"
-)  # how far a number may be off after it is converted: months have no fixed length
+# how far a number may be off after it is converted: months have no fixed length
+CONVERTED = Decimal("0.02")
 JUST_SHARE = Decimal("0.05")  # how far `just over 40` may
 STEP_IN_WORDS = Decimal("0.5")  # of points in words
 MAX_HEDGED = Decimal("0.2")  # of a number, to which it may be rounded
 MAX_NOUN = 40  # characters after a number in which it is looked for what is counted
-FRACTION_POINTS = Decimal(
-    "3.5"
-)  # how far `a third` may lie from the share that is meant, in points
+# how far `a third` may lie from the share that is meant, in points
+FRACTION_POINTS = Decimal("3.5")
 
 _TABLE_SCALE = re.compile(
     r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
