@@ -16,6 +16,7 @@ from idea_explorer.tools.assistant import assistant_tools
 from tests.fakes.anthropic_faults import http_error
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text
+from tests.fakes.clock import ManualClock
 from tests.fakes.command import idea
 from tests.fakes.engine import Bench, RecordedLog
 from tests.fakes.fetching import Files, local_pages
@@ -45,6 +46,13 @@ PERMANENT: dict[str, tuple[Reply, str]] = {
 }
 
 
+class StillClock(ManualClock):
+    """Pauses are over at once, and none of the calls beside it sees time pass."""
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
 class Recovering:
     """Fails once and then answers."""
 
@@ -71,7 +79,8 @@ def test_only_what_may_pass_is_tried_again_and_this_is_told(web: WebServer, tmp_
     tools = assistant_tools(
         local_pages(), Files(), DIRECT_VERSION, None, documents=ChildProcessReader()
     )
-    bench = Bench(tmp_path, scripted([calls(*wanted), says("# Done")]), toolset=tools)
+    model = scripted([calls(*wanted), says("# Done")])
+    bench = Bench(tmp_path, model, toolset=tools, clock=StillClock())
     log = RecordedLog()
     bench.deps = replace(bench.deps, sinks_for=lambda e: [bench.seen, LogSink(log, e)])
     done = bench.explore(toolset="assistant")
