@@ -39,7 +39,7 @@ test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 guides: $(DEV) ## Follow the guides and the runbook in docs/ to the letter
-	@$(BIN)/pytest -n $(WORKERS) -m slow tests/integration/project tests/integration/test_chaos.py tests/integration/test_injection.py
+	@$(BIN)/pytest -n $(WORKERS) -m slow tests/integration/project tests/integration/test_injection.py
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
