@@ -12,7 +12,9 @@ MIN_UNRESERVED = 100
 API_RESERVED = (
     50  # people who look at runs hold one each for as long as their browser waits for events
 )
+STREAMS_AT_FIRST = 20  # of a new stack, where 100 stay for everything that has none reserved
 MAX_RUNNING, API, EXPLORE = "MaxRunning", "ApiReservedConcurrency", "ExploreReservedConcurrency"
+MAX_STREAMS = "MaxStreams"
 RESERVATIONS = frozenset({API, EXPLORE})
 
 
@@ -40,9 +42,14 @@ def explore_reserve(max_running: int) -> int:
 
 
 def plan_concurrency(
-    limits: AccountLimits, wanted: Mapping[str, str], named: Mapping[str, str]
+    limits: AccountLimits,
+    wanted: Mapping[str, str],
+    named: Mapping[str, str],
+    *,
+    is_new: bool = False,
 ) -> ConcurrencyPlan:
-    """`wanted` has what would be in force; `named` is the part of it that is to stay as it is.
+    """`wanted` has what would be in force; `named` is the part of it that is to stay as it is. A new stack
+    streams events where there is room for it.
 
     Raises ConfigurationError where more is to be reserved than AWS allows.
     """
@@ -83,5 +90,17 @@ def plan_concurrency(
         else f"Nothing is reserved: AWS keeps {MIN_UNRESERVED} unreserved, or all of a smaller limit."
     )
     sentences.append(f"Up to {max_running} explorations run at once.")
-    parameters = {MAX_RUNNING: str(max_running), API: str(api), EXPLORE: str(explore)}
+    streams = int(wanted[MAX_STREAMS])
+    if is_new and MAX_STREAMS not in named and explore:
+        streams = STREAMS_AT_FIRST
+    if streams:
+        sentences.append(f"Up to {streams} people can follow them by a stream at once.")
+    if streams > (shared - (explore or max_running)) // 2:
+        sentences.append(f"{MAX_STREAMS} {streams} leaves little room for the API.")
+    parameters = {
+        MAX_RUNNING: str(max_running),
+        MAX_STREAMS: str(streams),
+        API: str(api),
+        EXPLORE: str(explore),
+    }
     return ConcurrencyPlan(parameters, tuple(sentences))

@@ -13,7 +13,7 @@ from idea_explorer.ports import StackInfo
 from idea_explorer.usecases import manage_tokens
 from scripts.deploy.answers import Answers, Question
 from scripts.deploy.builds import check_build, record_architecture
-from scripts.deploy.concurrency import RESERVATIONS, plan_concurrency
+from scripts.deploy.concurrency import MAX_STREAMS, RESERVATIONS, plan_concurrency
 from scripts.deploy.parameters import (
     check_names,
     check_rules,
@@ -114,7 +114,8 @@ def deploy(request: Request, tools: Tools) -> int:
     if "AlarmEmail" in tools.answers.found:
         named["AlarmEmail"] = tools.answers.found["AlarmEmail"]
         check_values({"AlarmEmail": named["AlarmEmail"]}, declared, "ALARM_EMAIL")
-    reserved = {name: value for name, value in settings.parameters.items() if name in RESERVATIONS}
+    fixed = {*RESERVATIONS, MAX_STREAMS}
+    reserved = {name: value for name, value in settings.parameters.items() if name in fixed}
     named |= _plan(deployed, parameters, {**reserved, **command}, tools)
     architecture = parameters["Architecture"]
     named["Architecture"] = architecture
@@ -202,7 +203,7 @@ def _plan(
     if limits is None:
         tools.say("You may not look at the account's limits, so nothing is set because of them.")
         return {}
-    plan = plan_concurrency(limits, parameters, command)
+    plan = plan_concurrency(limits, parameters, command, is_new=not deployed)
     tools.say(" ".join(plan.sentences))
     return plan.parameters
 

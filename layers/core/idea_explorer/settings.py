@@ -148,6 +148,7 @@ class Settings(DomainModel):
     webhook_secret_id: str | None = env("WEBHOOK_SECRET_ID")
     secret_max_age_seconds: int = env("IDEA_SECRET_MAX_AGE_SECONDS", 300, ge=0)
     max_running: int = env("MAX_RUNNING", 5, ge=1)
+    max_streams: int = env("MAX_STREAMS", 0, ge=0)  # of events; 0 in functions that cannot stream
     queued_too_long_seconds: int = env("IDEA_QUEUED_TOO_LONG_SECONDS", 900, ge=0)
     running_too_long_seconds: int = env("IDEA_RUNNING_TOO_LONG_SECONDS", 7_200, ge=0)
     aws_endpoint_url: Url | None = env("AWS_ENDPOINT_URL")

@@ -11,6 +11,7 @@ from tests.e2e.harness.account import Account
 from tests.e2e.harness.limits import SYNC_REQUEST_BYTES
 from tests.e2e.harness.lineage import MAX_RUNS, count_runs, next_trace
 from tests.e2e.harness.runtime import Answer, Environment, Function
+from tests.e2e.harness.streams import Sink
 
 THROTTLED = "TooManyRequestsException"
 RECURSIVE = "RecursiveInvocationException"
@@ -83,8 +84,11 @@ class Functions:
             function = self._functions[name]
             self._idle[name].append(self._start(function, self._log_path(name)))
 
-    def invoke(self, reference: str, event: Any, trace: str | None = None) -> Answer:
-        """Invoke and wait, as the workflow does. `trace` is the trace header that the call came with."""
+    def invoke(
+        self, reference: str, event: Any, trace: str | None = None, sink: Sink | None = None
+    ) -> Answer:
+        """Invoke and wait, as the workflow does. `trace` is the trace header that the call came with; `sink`
+        gets the parts of a response that is streamed."""
         name, sent = name_in(reference), json.dumps(event).encode()
         if not self.exists(name):
             return refused("ResourceNotFoundException", f"Function not found: {reference}")
@@ -100,7 +104,7 @@ class Functions:
         try:
             environment = self._take(name, event)
             try:
-                return environment.invoke(sent, next_trace(trace, name))
+                return environment.invoke(sent, next_trace(trace, name), sink)
             finally:
                 self._give_back(environment)
         finally:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +32,31 @@ ACTIONS = {
 
 @dataclass(frozen=True)
 class Need:
-    """What a call has to be allowed. A resource of `*` stands for one that nobody can name."""
+    """What a call has to be allowed. A resource of `*` stands for one that nobody can name; `key` is the
+    partition of a table that is written or read."""
 
     action: str
     resource: str
+    key: str = field(default="", compare=False)
 
 
 class Policy:
     def __init__(self, statements: Iterable[Mapping[str, list[str]]]) -> None:
         self._statements = [
-            (set(statement["actions"]), [_pattern(name) for name in statement["resources"]])
+            (
+                set(statement["actions"]),
+                [_pattern(name) for name in statement["resources"]],
+                statement.get("keys", []),
+            )
             for statement in statements
         ]
 
     def allows(self, need: Need) -> bool:
         return any(
-            need.action in actions and any(name.fullmatch(need.resource) for name in resources)
-            for actions, resources in self._statements
+            need.action in actions
+            and any(name.fullmatch(need.resource) for name in resources)
+            and (not keys or need.key in keys)
+            for actions, resources, keys in self._statements
         )
 
 
@@ -85,14 +93,21 @@ def needs(service: str, operation: str, params: Mapping[str, Any]) -> list[Need]
 def _of_dynamodb(operation: str, params: Mapping[str, Any]) -> list[Need]:
     if operation == "TransactWriteItems":
         return [
-            Need(f"dynamodb:{IN_TRANSACTION[kind]}", _table(item["TableName"]))
+            Need(f"dynamodb:{IN_TRANSACTION[kind]}", _table(item["TableName"]), _partition(item))
             for entry in params["TransactItems"]
             for kind, item in entry.items()
         ]
     if operation in {"BatchGetItem", "BatchWriteItem"}:
         return [Need(f"dynamodb:{operation}", _table(name)) for name in params["RequestItems"]]
     index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
-    return [Need(f"dynamodb:{operation}", _table(params["TableName"]) + index)]
+    table = _table(params["TableName"]) + index
+    return [Need(f"dynamodb:{operation}", table, _partition(params))]
+
+
+def _partition(params: Mapping[str, Any]) -> str:
+    """The key of a single item; of more than that, a policy here says nothing."""
+    item = params.get("Key") or params.get("Item") or {}
+    return str(item.get("pk", {}).get("S", ""))
 
 
 def _function(params: Mapping[str, Any]) -> str:

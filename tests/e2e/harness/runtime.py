@@ -1,7 +1,8 @@
 """One execution environment: a process with the real runtime client, and the API it polls.
 
-The process runs `awslambdaric` as on Lambda, under what its role allows. It is killed, really, when its
-invocation takes longer than the function may, and it may be killed by a test at any moment.
+The process runs `awslambdaric` as on Lambda, or what the function's wrapper starts instead, under what its
+role allows. It is killed, really, when its invocation takes longer than the function may, and it may be
+killed by a test at any moment.
 """
 
 import json
@@ -22,11 +23,17 @@ from typing import Any
 from tests.e2e.harness.iam import enforce
 from tests.e2e.harness.limits import RESPONSE_BYTES
 from tests.e2e.harness.serving import Replying, port_of, serve, stop
+from tests.e2e.harness.streams import Sink, TruncatedError, error_in, read_chunked
 from tests.e2e.harness.template import ACCOUNT, REGION
 from tests.fakes import forked
 
 START_SECONDS = 120.0  # a busy machine may take this long to start a process
-INVOCATION = "/2018-06-01/runtime/invocation/"
+RUNTIME = "/2018-06-01/runtime/"
+INVOCATION = f"{RUNTIME}invocation/"
+WRAPPER = "AWS_LAMBDA_EXEC_WRAPPER"
+MODE = "Lambda-Runtime-Function-Response-Mode"
+STARTUP = Path(__file__).parent / "startup"
+TASK_ROOT = "/var/task/"  # where Lambda has the code of a function
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class _Invocation:
     event: bytes
     trace: str
     seconds: float
+    sink: Sink | None = None
     answer: "queue.Queue[Answer]" = field(default_factory=queue.Queue)
     begun: threading.Event = field(default_factory=threading.Event)
 
@@ -102,9 +110,11 @@ class Environment:
     def alive(self) -> bool:
         return not self._doomed and self._process.code is None
 
-    def invoke(self, event: bytes, trace: str) -> Answer:
+    def invoke(self, event: bytes, trace: str, sink: Sink | None = None) -> Answer:
+        """`sink` gets a response while it is streamed, as InvokeWithResponseStream does; the answer is then
+        empty."""
         timeout = self.function.timeout
-        invocation = _Invocation(str(uuid.uuid4()), event, trace, timeout)
+        invocation = _Invocation(str(uuid.uuid4()), event, trace, timeout, sink)
         self._current = invocation
         self._next.put(invocation)
         if self._process.code is not None:  # it died before it could be told
@@ -143,6 +153,17 @@ class Environment:
         if current and current.id == invocation_id:
             current.answer.put(answer)
 
+    def failed_to_start(self, payload: Any) -> None:
+        if self._current:
+            self._current.answer.put(Answer(payload, str(payload["errorType"])))
+
+    def sink_of(self, invocation_id: str) -> Sink | None:
+        """Where the parts of a response go; None if nobody waits for it, or it is there already."""
+        current = self._current
+        if current is None or current.id != invocation_id or not current.answer.empty():
+            return None
+        return current.sink or (lambda _part: None)
+
     def _watch(self) -> None:
         self._process.wait(None)
         self._ended()
@@ -169,6 +190,7 @@ class Environment:
             "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{function.name}",
             "AWS_LAMBDA_LOG_STREAM_NAME": "local",
             "LAMBDA_TASK_ROOT": str(function.code),
+            "_HANDLER": function.handler,
             **function.environment,
         }
 
@@ -181,9 +203,19 @@ def _run_function(handler: str, path: list[str]) -> None:
     tempfile.tempdir = None  # found anew, from the function's own TMPDIR
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is no other's
     enforce()
+    if WRAPPER in os.environ:
+        _start_wrapper(path)
     from awslambdaric.__main__ import main
 
     main(["awslambdaric", handler])
+
+
+def _start_wrapper(path: list[str]) -> None:
+    """As Lambda does it, with the interpreter and the arguments of its own runtime. What is in layers there
+    is on the path here, and `sitecustomize` keeps to the role."""
+    wrapper = os.environ[WRAPPER].replace(TASK_ROOT, f"{path[0]}/")
+    os.environ["LAMBDA_RUNTIME_DIR"] = os.pathsep.join([str(STARTUP), *path[1:]])
+    os.execv(wrapper, [wrapper, sys.executable, "/var/runtime/bootstrap.py"])
 
 
 def serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
@@ -205,6 +237,9 @@ def serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
             self.reply(200, invocation.event, headers)
 
         def _answered(self) -> None:
+            if MODE in self.headers:
+                _take_stream(self, environment)
+                return
             body = self.read_body()
             invocation_id, _, what = self.path.removeprefix(INVOCATION).partition("/")
             if what == "response" and len(body) > RESPONSE_BYTES:
@@ -219,11 +254,35 @@ def serve_runtime_api(environment: Environment) -> ThreadingHTTPServer:
             elif what == "error":
                 payload = json.loads(body)
                 environment.answered(invocation_id, Answer(payload, str(payload["errorType"])))
+            elif self.path == f"{RUNTIME}init/error":
+                environment.failed_to_start(json.loads(body))
             self.reply(202, b"{}")
 
         do_GET, do_POST = _next, _answered  # noqa: N815
 
     return serve(Api)
+
+
+def _take_stream(request: Replying, environment: Environment) -> None:
+    invocation_id = request.path.removeprefix(INVOCATION).removesuffix("/response")
+    sink = environment.sink_of(invocation_id)
+    request.close_connection = True
+    if request.headers[MODE] != "streaming":
+        request.reply(400, b'{"errorType": "InvalidFunctionResponseMode"}')
+        return
+    if request.headers["Transfer-Encoding"] != "chunked" or sink is None:
+        request.reply(400, b'{"errorType": "InvalidRequestID"}')
+        return
+    try:
+        trailers = read_chunked(request.rfile, request.headers.get("Trailer", ""), sink)
+    except TruncatedError:
+        cut = failed("Runtime.TruncatedResponse", "The response was truncated.")
+        environment.answered(invocation_id, cut)
+        return
+    error = error_in(trailers)
+    answer = Answer(error, error["errorType"]) if error else Answer(None)
+    environment.answered(invocation_id, answer)
+    request.reply(202, b"{}")
 
 
 def arn_of(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -22,6 +22,22 @@ class Replying(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+        self.wfile.flush()
+
+    def reply_in_parts(
+        self, status: int, parts: Iterable[bytes], headers: Mapping[str, str]
+    ) -> None:
+        """Each part leaves when it is there."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        for part in parts:
+            self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

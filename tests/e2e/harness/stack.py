@@ -94,8 +94,12 @@ class Stack:
             ),
             SilentLog(),
         )
+        streams = Resolver(self._names).holds("StreamsEvents")
         self.gateway = Gateway(
-            functions, self.named("ApiFunction"), self.named("AuthorizeFunction")
+            functions,
+            self.named("ApiFunction"),
+            self.named("AuthorizeFunction"),
+            self.named("FollowFunction") if streams else None,
         )
         self._ended = self._ended_executions()
         self.source = self._queue_source()
@@ -417,7 +421,13 @@ class Stack:
             if condition is None or resolver.holds(condition)
         ]
         return [
-            {"actions": listed(entry["Action"]), "resources": listed(entry["Resource"])}
+            {
+                "actions": listed(entry["Action"]),
+                "resources": listed(entry["Resource"]),
+                "keys": entry.get("Condition", {})
+                .get("ForAllValues:StringEquals", {})
+                .get("dynamodb:LeadingKeys", []),
+            }
             for entry in statements
         ]
 

@@ -205,7 +205,7 @@ class _Answering:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self._folder.mkdir(exist_ok=True)
         port = self._server.server_address[1]
-        for program in ("aws", "idea", "make", "python"):
+        for program in ("aws", "curl", "idea", "make", "python"):
             file = self._folder / program
             file.write_text(SHIM.format(python=sys.executable, port=port))
             file.chmod(0o755)
@@ -234,6 +234,7 @@ def test_these_are_all_sections_with_commands() -> None:
         "Restore a file",
         "Rotate keys and tokens",
         "Delete",
+        "Streams of events",
         "Music discovery",
     ]
 
@@ -367,6 +368,18 @@ def test_what_a_deleted_stack_leaves_behind_is_deleted_with_all_its_versions(
 
     assert client("s3").list_buckets()["Buckets"] == []
     assert client("dynamodb").list_tables()["TableNames"] == []
+
+
+@pytest.mark.slow
+def test_a_stream_is_looked_at_and_streams_are_switched_off(deployment: Deployment) -> None:
+    look, switch_off = blocks_of("Streams of events")
+
+    api = {"IDEA_API_URL": "https://api.example.com/prod", "IDEA_API_TOKEN": "t", "ID": "1"}
+    deployment.shell(f"{look}\n{switch_off}", **api)
+
+    curl, make = deployment.other
+    assert curl[-1] == "https://api.example.com/prod/explorations/1/events"
+    assert make == ["make", "deploy", f"STACK={STACK}", "PARAMETERS=MaxStreams=0"]
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ PARAMETERS = {
     "EmbeddingModel": "amazon.titan-embed-text-v2:0",
     "UseTidal": "true",
     "WebhookUrl": "https://hooks.example.com/ideas",
+    "MaxStreams": "2",
 }
 SECRETS = (
     "AnthropicSecret", "GitHubSecret", "QdrantSecret", "TidalSecret", "ApiTokensSecret",
@@ -49,11 +50,15 @@ OF_A_MACHINE = {"GITHUB_TOKEN", "ANTHROPIC_API_KEY", "QDRANT_API_KEY", "IDEA_WEB
 # Read for every function, and used by others.
 DOMAINS = {"IDEA_ALLOWED_DOMAINS", "IDEA_BLOCKED_DOMAINS", "IDEA_USER_LOCATION"}
 UNUSED = {
-    "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "GITHUB_SECRET_ID"},
-    "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID"},
-    "ExploreFunction": {"DEAD_LETTER_QUEUE_URL"},
-    "PublishFunction": {"MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL", *DOMAINS},
-    "NotifyFunction": {"MAX_RUNNING", "QDRANT_URL", "GITHUB_SECRET_ID", *DOMAINS},
+    "ApiFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_RUNNING", "MAX_STREAMS", "GITHUB_SECRET_ID"},
+    "FollowFunction": {
+        *("GITHUB_BRANCH", "GITHUB_SECRET_ID", "MAX_RUNNING", "QDRANT_URL", "IDEA_WEBHOOK_URL"),
+        *DOMAINS,
+    },
+    "DispatchFunction": {"GITHUB_BRANCH", "GITHUB_SECRET_ID", "MAX_STREAMS"},
+    "ExploreFunction": {"DEAD_LETTER_QUEUE_URL", "MAX_STREAMS"},
+    "PublishFunction": {"MAX_RUNNING", "MAX_STREAMS", "QDRANT_URL", "IDEA_WEBHOOK_URL", *DOMAINS},
+    "NotifyFunction": {"MAX_RUNNING", "MAX_STREAMS", "QDRANT_URL", "GITHUB_SECRET_ID", *DOMAINS},
 }
 
 
@@ -76,6 +81,12 @@ def api(settings: Settings) -> None:
     deps.queue()
     deps.idempotency()
     deps.index()
+
+
+def follow(settings: Settings) -> None:
+    deps = cloud_deps(settings, LOG)
+    assert deps.stream_slots
+    deps.policy.check_access(of("code"))
 
 
 def authorize(settings: Settings) -> None:
@@ -118,6 +129,7 @@ def notify(settings: Settings) -> None:
 
 WORK: dict[str, Callable[[Settings], None]] = {
     "ApiFunction": api,
+    "FollowFunction": follow,
     "AuthorizeFunction": authorize,
     "DispatchFunction": dispatch,
     "ExploreFunction": explore,

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.runtime import Answer, Function, failed
+from tests.e2e.harness.streams import Sink
 
 Handler = Callable[[Any], Any]
 Traced = Callable[[Any, str], Any]
@@ -48,9 +49,15 @@ class InProcess:
         self.function = function
         self._handler = handlers[function.name]
 
-    def invoke(self, event: bytes, trace: str) -> Answer:
+    def invoke(self, event: bytes, trace: str, sink: Sink | None = None) -> Answer:
+        """Where the response is streamed, a handler returns its parts."""
         try:
-            return Answer(self._handler(json.loads(event), trace))
+            result = self._handler(json.loads(event), trace)
+            if sink is None:
+                return Answer(result)
+            for part in result:
+                sink(part)
+            return Answer(None)
         except Exception as error:  # noqa: BLE001  # whatever a handler raises
             return failed(type(error).__name__, str(error))
 

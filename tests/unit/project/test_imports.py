@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.harness.template import ROOT
 
-FUNCTIONS = ["api", "authorize", "dispatch", "explore", "publish", "notify"]
+FUNCTIONS = ["api", "follow", "authorize", "dispatch", "explore", "publish", "notify"]
 # The model's client, HTTP clients, the AWS SDK and tools are loaded by the calls that use them.
 HEAVY = (
     *(
@@ -69,7 +69,7 @@ def test_the_authorizer_starts_without_pydantic_and_powertools() -> None:
     assert found(loaded_by("authorize"), ("pydantic", "aws_lambda_powertools", "botocore")) == []
 
 
-@pytest.mark.parametrize("function", ["dispatch", "notify"])
+@pytest.mark.parametrize("function", ["dispatch", "follow", "notify"])
 def test_a_function_that_runs_no_model_loads_nothing_of_the_agent(function: str) -> None:
     assert (
         found(loaded_by(function), ("idea_explorer.agent", "idea_explorer.domain.transcript")) == []

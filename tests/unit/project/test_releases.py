@@ -107,7 +107,7 @@ def test_everybody_calls_the_aliases() -> None:
 
     assert rule["Arn"] == {"Ref": "ExploreFunctionAliaslive"}
     assert machine["ExploreFunctionArn"] == {"Ref": "ExploreFunctionAliaslive"}
-    assert len(gateway) == 4
+    assert len(gateway) == 7
     for name in gateway:
         assert resources()[name]["Properties"]["FunctionName"] == {"Ref": "ApiFunctionAliaslive"}
 

@@ -1,23 +1,27 @@
 """The rules that template.yaml keeps."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from idea_explorer.adapters.dynamodb import schema
+from idea_explorer.adapters.dynamodb import schema, streams
 from idea_explorer.adapters.github.code import MAX_ARCHIVE_BYTES
 from idea_explorer.adapters.music.embedders import BedrockEmbedder
 from idea_explorer.adapters.snapshots import symbols
 from idea_explorer.adapters.snapshots.cache import PREFIX as SNAPSHOTS
 from idea_explorer.adapters.uploads import folder_of
+from idea_explorer.api import events
 from idea_explorer.domain import limits
 from idea_explorer.domain.run import FINAL
 from tests.e2e.harness.template import (
     ROOT,
+    Resolver,
     listed,
     policies_of,
     properties,
@@ -27,6 +31,7 @@ from tests.e2e.harness.template import (
     variables_of,
 )
 from tests.fakes.settings import VARIABLES
+from tests.fakes.translated import translate
 
 FUNCTIONS = resources_of("AWS::Serverless::Function")
 ALARMS = resources_of("AWS::CloudWatch::Alarm")
@@ -41,6 +46,8 @@ EVERYWHERE = {
     "logs:PutResourcePolicy", "logs:UpdateLogDelivery", "states:SendTaskSuccess",
 }  # fmt: skip
 ORDER = ["ExploreFunctionArn", "PublishFunctionArn", "NotifyFunctionArn"]
+READS = {"dynamodb:GetItem", "dynamodb:Query"}
+STREAM_PATH = "/explorations/{exploration_id}/events"
 OPEN_ROUTES = ["/health", "/", "/console/{proxy+}"]
 # Objects of our bucket can only be named by their prefix; and which regions an inference profile calls its
 # model in is AWS's choice.
@@ -65,7 +72,7 @@ def statements(role: str) -> Iterator[tuple[list[str], list[Any]]]:
 def test_every_function_has_a_role_of_its_own() -> None:
     roles = [properties(function)["Role"]["Fn::GetAtt"][0] for function in FUNCTIONS]
 
-    assert len(set(roles)) == len(roles) == 6
+    assert len(set(roles)) == len(roles) == 7
     assert set(roles) < set(ROLES)
 
 
@@ -199,7 +206,8 @@ def test_every_variable_is_one_that_is_read(function: str) -> None:
         name for name in variables_of(function) if not name.startswith(("POWERTOOLS_", "PYDANTIC_"))
     }
 
-    assert ours <= {*VARIABLES, "IDEA_API_TOKEN"}  # read by sam_local.LocalTokens
+    # read by sam_local.LocalTokens, and by Lambda
+    assert ours <= {*VARIABLES, "IDEA_API_TOKEN", "AWS_LAMBDA_EXEC_WRAPPER"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -364,7 +372,11 @@ def test_what_is_overwritten_or_deleted_can_be_brought_back_for_as_long_as_the_t
 
 def test_every_route_but_health_and_the_page_needs_a_token() -> None:
     auth = properties("Api")["Auth"]
-    routes = [event["Properties"] for event in properties("ApiFunction")["Events"].values()]
+    routes = [
+        event["Properties"]
+        for function in ("ApiFunction", "FollowFunction")
+        for event in properties(function)["Events"].values()
+    ]
 
     assert auth["DefaultAuthorizer"] == "BearerToken"
     assert auth["Authorizers"]["BearerToken"]["Identity"]["ReauthorizeEvery"] == 60
@@ -449,9 +461,72 @@ def test_the_alarms_watch_what_matters() -> None:
 
 @pytest.mark.parametrize("alarm", ["ThrottlesAlarm", "RecursionAlarm"])
 def test_an_alarm_on_functions_watches_all_of_them(alarm: str) -> None:
-    named = [metric["Dimensions"][0]["Value"]["Ref"] for metric in metrics_of(alarm)]
+    """By name: where no function streams, a reference to it would be invalid, and a metric has no data."""
+    names = {
+        function: Resolver({"AWS::StackName": "stack"}).resolve(
+            properties(function)["FunctionName"]
+        )
+        for function in FUNCTIONS
+    }
+    resolver = Resolver({"AWS::StackName": "stack", **names})
+    watched = [resolver.resolve(metric["Dimensions"][0]["Value"]) for metric in metrics_of(alarm)]
 
-    assert sorted(named) == sorted(FUNCTIONS)
+    assert sorted(watched) == sorted(names.values())
+
+
+def test_what_streams_is_there_only_where_streams_are_allowed() -> None:
+    resources = template()["Resources"]
+    conditions = {
+        resources[name].get("Condition") for name in ("FollowFunction", "FollowRole", "FollowLogs")
+    }
+
+    assert conditions == {"StreamsEvents"}
+    assert template()["Parameters"]["MaxStreams"]["Default"] == 0
+    assert not Resolver({}).holds("StreamsEvents")
+    assert Resolver({"MaxStreams": 1}).holds("StreamsEvents")
+
+
+def test_a_stream_ends_by_itself_before_lambda_or_api_gateway_cut_it_off() -> None:
+    route = properties("FollowFunction")["Events"]["Stream"]["Properties"]
+
+    longest = events.STREAM_SECONDS + events.MARGIN_SECONDS
+    assert longest < declared("FollowFunction")["Timeout"] <= route["TimeoutInMillis"] / 1_000
+    assert route["TimeoutInMillis"] <= 900_000  # API Gateway's limit for streams
+
+
+def test_streams_have_their_route_in_the_api_and_without_them_it_is_not_there() -> None:
+    """A resource without a method would keep the path from the function that answers it otherwise."""
+    paths = translate()["Resources"]["Api"]["Properties"]["Body"]["paths"]
+    condition, route, otherwise = paths[STREAM_PATH]["Fn::If"]
+
+    assert (condition, otherwise) == ("StreamsEvents", {"Ref": "AWS::NoValue"})
+    integration = json.dumps(route)
+    assert '"responseTransferMode": "STREAM"' in integration
+    assert '"timeoutInMillis": 75000' in integration
+    assert (
+        "2021-11-15/functions/${FollowFunction.Arn}/response-streaming-invocations" in integration
+    )
+    parents = [*accumulate(STREAM_PATH.split("/")[1:-1], lambda path, part: f"{path}/{part}")]
+    assert {f"/{path}" for path in parents} <= {*paths}
+
+
+def test_who_follows_writes_nothing_but_the_count_of_streams() -> None:
+    writes = [
+        statement
+        for _, statement in policies_of("FollowRole")
+        if {*listed(statement["Action"])} - READS and "dynamodb" in json.dumps(statement)
+    ]
+
+    (only,) = writes
+    assert only["Condition"] == {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [streams.KEY[schema.PK]]}
+    }
+
+
+def test_the_wrapper_is_a_program_that_comes_with_the_code() -> None:
+    wrapper = variables_of("FollowFunction")["AWS_LAMBDA_EXEC_WRAPPER"].removeprefix("/var/task/")
+
+    assert os.access(ROOT / properties("FollowFunction")["CodeUri"] / wrapper, os.X_OK)
 
 
 def test_the_failure_rate_counts_every_way_to_end() -> None:

@@ -9,6 +9,7 @@ from scripts.deploy.concurrency import MIN_UNRESERVED, AccountLimits, plan_concu
 def wanted(**changes: str) -> dict[str, str]:
     return {
         "MaxRunning": "5",
+        "MaxStreams": "0",
         "ApiReservedConcurrency": "0",
         "ExploreReservedConcurrency": "0",
         **changes,
@@ -34,7 +35,9 @@ def test_the_plan_fits_the_account(
 ) -> None:
     plan = plan_concurrency(limits, wanted(MaxRunning=asked), {})
 
-    assert tuple(plan.parameters.values()) == planned
+    names = ("MaxRunning", "ApiReservedConcurrency", "ExploreReservedConcurrency")
+    assert tuple(plan.parameters[name] for name in names) == planned
+    assert plan.parameters["MaxStreams"] == "0"
     _, api, explore = map(int, planned)
     if api + explore:
         assert limits.unreserved - api - explore >= MIN_UNRESERVED
@@ -68,3 +71,28 @@ def test_a_reservation_that_aws_would_refuse_is_refused_here() -> None:
     plan = plan_concurrency(AccountLimits(1_000, 1_000), wanted(**named), named)
     assert plan.parameters["ExploreReservedConcurrency"] == "6"
     assert plan.parameters["ApiReservedConcurrency"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("limits", "streams"),
+    [
+        (AccountLimits(10, 10), "0"),
+        (AccountLimits(155, 155), "0"),  # too few to reserve any for explorations
+        (AccountLimits(1_000, 1_000), "20"),
+    ],
+)
+def test_a_new_stack_streams_where_there_is_room(limits: AccountLimits, streams: str) -> None:
+    assert plan_concurrency(limits, wanted(), {}, is_new=True).parameters["MaxStreams"] == streams
+
+
+def test_how_many_streams_there_are_is_left_to_the_operator() -> None:
+    large, off = AccountLimits(1_000, 1_000), {"MaxStreams": "0"}
+
+    assert plan_concurrency(large, wanted(), off, is_new=True).parameters["MaxStreams"] == "0"
+    assert plan_concurrency(large, wanted(), {}).parameters["MaxStreams"] == "0"
+    kept = plan_concurrency(AccountLimits(10, 10), wanted(MaxStreams="2"), {})
+    assert kept.parameters["MaxStreams"] == "2"
+    assert "Up to 2 people can follow them by a stream at once." in kept.sentences
+    assert "MaxStreams" not in " ".join(kept.sentences)
+    many = plan_concurrency(AccountLimits(10, 10), wanted(MaxStreams="3"), {})
+    assert "MaxStreams 3 leaves little room for the API." in many.sentences

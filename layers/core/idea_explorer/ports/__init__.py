@@ -49,6 +49,7 @@ from idea_explorer.ports.stores import (
     Reports,
     Slots,
     Spend,
+    StreamSlots,
     Transcript,
     Transcripts,
     Upload,

@@ -257,6 +257,15 @@ class Approvals(Protocol):
     def token(self, exploration_id: ExplorationId) -> str | None: ...
 
 
+class StreamSlots(Protocol):
+    """Limits how many streams of events are open at once, in all processes of a deployment together."""
+
+    def take(self, *, seconds: float) -> str | None:
+        """A slot, which is free again after this time at the latest; None if all are taken."""
+
+    def release(self, slot: str) -> None: ...
+
+
 Action: TypeAlias = "Callable[[], JsonObject]"
 
 

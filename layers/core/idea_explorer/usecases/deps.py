@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ResearchRepository,
         Restorer,
         Reverter,
+        StreamSlots,
         Transcripts,
         Uploads,
         Webhooks,
@@ -83,6 +84,7 @@ class Deps:
     max_running: int = 5  # how many slots there are
     queued_too_long_seconds: int = 900
     running_too_long_seconds: int = 7_200  # longer than any deadline plus all attempts to publish
+    stream_slots: StreamSlots | None = None  # None: a stream of events costs nothing here
     events_wait_seconds: float = 20.0  # API Gateway ends a call after 29
     events_poll_seconds: float = 1.0
     text_seconds: float = (

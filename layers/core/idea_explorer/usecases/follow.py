@@ -32,13 +32,14 @@ SETTLED = timedelta(seconds=30)
 @dataclass(frozen=True, slots=True)
 class News:
     """`over`: no events will follow unless somebody resumes it. `waits_for`: what the run waits for, in a
-    sentence, where there are no events because of that. `needs_person`: it waits for a decision.
-    `retry_seconds`: when to ask again."""
+    sentence, where there are no events because of that. `needs_person`: it waits for a decision. `is_idle`:
+    it waits, for a decision, a service or a slot. `retry_seconds`: when to ask again."""
 
     events: Sequence[NumberedEvent]
     over: bool = False
     waits_for: str | None = None
     needs_person: bool = False
+    is_idle: bool = False
     retry_seconds: float = MIN_PAUSE_SECONDS
 
 
@@ -64,16 +65,20 @@ def follow(exploration_id: ExplorationId, after: int, deps: Deps, *, wait_second
                 return News([], over=True)
             waits_for = exploration.waits_for(clock.now())
             if waited >= wait_seconds or (waits_for and waited >= PAUSED_WAIT_SECONDS):
-                pause = _shorten(_pause_after(exploration, waits_for, clock.now()), wait_seconds)
-                needs_person = exploration.status == "awaiting_approval"
-                return News([], False, waits_for, needs_person, pause)
+                is_idle = exploration.status != "running" or waits_for is not None
+                pause = _pause_while_idle(exploration, clock.now()) if is_idle else QUIET_SECONDS
+                return News(
+                    [],
+                    waits_for=waits_for,
+                    needs_person=exploration.status == "awaiting_approval",
+                    is_idle=is_idle,
+                    retry_seconds=_shorten(pause, wait_seconds),
+                )
         clock.sleep(min(deps.events_poll_seconds, wait_seconds - waited))
 
 
-def _pause_after(exploration: Exploration, waits_for: str | None, now: datetime) -> float:
-    """How long to wait after a call that found nothing new."""
-    if exploration.status == "running" and not waits_for:
-        return QUIET_SECONDS
+def _pause_while_idle(exploration: Exploration, now: datetime) -> float:
+    """The longer it has waited, the longer it may still wait."""
     waited = (now - exploration.updated_at).total_seconds()
     return min(max(BUSY_SECONDS, waited * IDLE_SHARE), IDLE_SECONDS)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Notices,
         Secrets,
         SecretStore,
+        StreamSlots,
         Workflow,
         WorkQueue,
     )
@@ -56,6 +57,13 @@ def cloud_admission(settings: Settings) -> Admission:
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 
     return DynamoExplorations(table(settings)).admission
+
+
+def stream_slots(settings: Settings) -> StreamSlots:
+    from idea_explorer.adapters.clock import SystemClock
+    from idea_explorer.adapters.dynamodb.streams import DynamoStreamSlots
+
+    return DynamoStreamSlots(table(settings), SystemClock(), settings.max_streams)
 
 
 def idempotency(settings: Settings) -> Idempotency:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
 LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
+STREAM_POLL_SECONDS = 0.25  # in a deployment, whose runs store their text twice a second
 TEXT_SECONDS = 0.05  # on this machine: shown before anybody notices that it was not there at once
 
 
@@ -44,6 +45,7 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
         has_slots=True,
         transcripts=CloudTranscripts(table, bucket),
         events=DynamoEventLog(table),
+        stream_slots=cloud.stream_slots(settings) if settings.max_streams else None,
         reports=CloudReports(table, bucket),
         approvals=approvals,
         engine=partial(make_engine, settings, uploads, log),
@@ -127,8 +129,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         queued_too_long_seconds=settings.queued_too_long_seconds,
         running_too_long_seconds=settings.running_too_long_seconds,
         events_wait_seconds=_events_wait_seconds(settings),
-        # polling a table in the cloud costs money; polling the local database costs nothing
-        events_poll_seconds=settings.events_poll_seconds or (1.0 if settings.in_cloud else 0.03),
+        events_poll_seconds=settings.events_poll_seconds or _events_poll_seconds(settings),
     )
 
 
@@ -151,6 +152,13 @@ def _events_wait_seconds(settings: Settings) -> float:
     if settings.events_wait_seconds is not None:
         return settings.events_wait_seconds
     return 0.0 if settings.on_lambda else LONG_POLL_SECONDS
+
+
+def _events_poll_seconds(settings: Settings) -> float:
+    """Polling a table in the cloud costs money; polling the local database costs nothing."""
+    if settings.in_cloud:
+        return STREAM_POLL_SECONDS if settings.max_streams else 1.0
+    return 0.03
 
 
 def _answer_token(settings: Settings, approvals: Approvals, exploration: Exploration) -> None:

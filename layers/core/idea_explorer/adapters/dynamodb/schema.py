@@ -14,6 +14,7 @@
 | WAITING         | owner#time#id   | an exploration that waits for a free slot                   |
 | SLOTS           | SLOTS           | the explorations that hold a slot; whether starting pauses  |
 | TURN            | owner           | when an owner last got a slot                               |
+| STREAMS         | STREAMS         | the open streams of events, each with its end               |
 
 template.yaml declares the same table; a test compares the two.
 """
