@@ -5,6 +5,7 @@ import pytest
 from idea_explorer.cli.display import PlainScreen, ProgressDisplay
 from idea_explorer.domain.events import (
     AnswerStarted,
+    ApprovalRequested,
     BranchFinished,
     BranchStarted,
     EventUsage,
@@ -49,6 +50,24 @@ def test_a_step_after_the_report_says_why_it_is_needed(
 
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  … ")]
     assert said == ([f"  … {reason}"] if reason else [])
+
+
+def test_a_move_that_waits_for_a_person_says_where_the_file_goes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ApprovalRequested(
+        approval_id="1",
+        tool_call_id="a",
+        path="a.py",
+        new_path="lib/a.py",
+        description="Tidy up",
+        diff="",
+        base_sha="",
+        content_hash="",
+    )
+    ProgressDisplay(PlainScreen()).emit(asked)
+
+    assert "  ? a.py → lib/a.py: Tidy up\n" in capsys.readouterr().err
 
 
 def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """What approving does: it writes at once, exactly what was shown, or says that the file has moved on."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ def test_an_approved_change_is_written_at_once_and_only_once(tmp_path: Path) -> 
 
     assert (done.run.outcome, world.text()) == ("completed", "changed again\n")
     assert world.results()[0]["ok"]
+
+
+def test_whoever_follows_the_run_is_told_where_a_file_goes(tmp_path: Path) -> None:
+    moving = proposing(("move_file", {"path": "a.txt", "new_path": "lib/b.txt"}))
+    world = World(tmp_path, moving, DONE)
+
+    events = world.bench.deps.events.read(world.run.id)
+    (asked,) = [json.loads(event.data) for event in events if event.type == "approval_requested"]
+    assert (asked["path"], asked["newPath"]) == ("a.txt", "lib/b.txt")
 
 
 def test_a_file_that_has_changed_is_stale_and_the_list_says_so(tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ class ProgressDisplay:
                 self._show_plan(event)
             case ApprovalRequested():
                 description = one_line(event.description, 100)
-                self._line(f"  ? {event.path}: {description}", "yellow")
+                where = f"{event.path} → {event.new_path}" if event.new_path else event.path
+                self._line(f"  ? {where}: {description}", "yellow")
             case StatusChanged(to="awaiting_approval"):
                 self._characters = 0  # the answer is whole; the next one is another
                 self._screen.pause()

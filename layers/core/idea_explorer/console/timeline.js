@@ -202,7 +202,7 @@ export class Timeline {
 	}
 
 	approval_requested(event) {
-		this.asked.set(event.approvalId, event.path);
+		this.asked.set(event.approvalId, event.newPath ? `${event.path} to ${event.newPath}` : event.path);
 		this.cards.get(event.toolCallId)?.to("pending");
 	}
 

@@ -133,6 +133,7 @@ class ApprovalRequested(StreamEvent):
     approval_id: str
     tool_call_id: str
     path: str
+    new_path: str | None = None  # of a file that is moved
     description: str
     diff: str
     base_sha: str

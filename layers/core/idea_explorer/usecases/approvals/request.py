@@ -37,6 +37,7 @@ def request_approvals(
                 approval_id=call.approval_id,
                 tool_call_id=call.call_id,
                 path=proposal.path,
+                new_path=proposal.new_path,
                 description=proposal.description,
                 diff=proposal.diff,
                 base_sha=proposal.base_sha or "",
