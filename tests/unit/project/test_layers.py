@@ -5,12 +5,14 @@ import json
 import platform
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.e2e.harness.template import ROOT, properties, resources_of, template
@@ -24,6 +26,7 @@ LAYERS = {
 # nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
 LEFT_OUT = {"rich", "cryptography", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
+TRIM_LAYER: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-layer"))
 
 
 def names_in(lines: list[str]) -> set[str]:
@@ -109,6 +112,33 @@ def test_botocore_is_left_with_our_services_without_their_documentation(tmp_path
     }
     left = json.loads((tmp_path / "endpoints.json").read_text())
     assert left == {"partitions": [{"services": {"states": {"a": 1}}}], "version": 3}
+
+
+def test_a_library_without_its_symbols_is_smaller_and_still_loads(tmp_path: Path) -> None:
+    original = Path(str(yaml._yaml.__file__))
+    library = tmp_path / original.name
+    shutil.copy(original, library)
+    for name in ("yaml.pyi", "aws_lambda_powertools/event_handler/openapi/swagger_ui/page.js"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+
+    TRIM_LAYER["main"](tmp_path)
+
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [library.name]
+    assert library.stat().st_size < original.stat().st_size / 2
+    code = (
+        "from importlib.util import module_from_spec, spec_from_file_location;"
+        f"spec = spec_from_file_location('yaml._yaml', {str(library)!r});"
+        "module = module_from_spec(spec); spec.loader.exec_module(module);"
+        "print(module.get_version_string(), module.__file__)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[1] == str(library)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x01\x01" + bytes(60)])
+def test_what_is_no_library_of_lambdas_machines_stays_as_it_is(content: bytes) -> None:
+    assert TRIM_LAYER["without_symbols"](content) == content
 
 
 def test_what_runs_here_is_built_for_this_machine_and_what_is_deployed_is_not() -> None:
