@@ -69,7 +69,7 @@ def test_the_authorizer_starts_without_pydantic_and_powertools() -> None:
     assert found(loaded_by("authorize"), ("pydantic", "aws_lambda_powertools", "botocore")) == []
 
 
-@pytest.mark.parametrize("function", ["dispatch", "follow", "notify"])
+@pytest.mark.parametrize("function", ["dispatch", "notify"])
 def test_a_function_that_runs_no_model_loads_nothing_of_the_agent(function: str) -> None:
     assert (
         found(loaded_by(function), ("idea_explorer.agent", "idea_explorer.domain.transcript")) == []
