@@ -49,6 +49,25 @@ def get_combined_status(call: Call) -> Reply:
     )
 
 
+def get_job_log(call: Call) -> Reply:
+    """Send the client to where logs are. The id of a check run of GitHub Actions is that of its job."""
+    if _log_of(call) is None:
+        return json_reply({"message": "Must have admin rights to Repository."}, 403)
+    job = call.params["job_id"]
+    return Reply(302, b"", {"Location": f"{call.url}/logs/{call.repo.full_name}/{job}"})
+
+
+def download_log(call: Call) -> Reply:
+    log = _log_of(call) or ""
+    return Reply(200, log.encode(), {"Content-Type": "text/plain"})
+
+
+def _log_of(call: Call) -> str | None:
+    number = int(call.params["job_id"])
+    (runs,) = call.repo.check_runs.values()
+    return runs[number - 1].log
+
+
 def _commit(call: Call) -> str:
     sha = call.repo.git.resolve(call.params["ref"])
     if sha is None:

@@ -64,6 +64,7 @@ class CheckRun:
     title: str | None = None
     summary: str | None = None
     text: str | None = None
+    log: str | None = None  # of a job of GitHub Actions; None: the token may not read it
 
 
 @dataclass

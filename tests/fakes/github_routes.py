@@ -50,6 +50,7 @@ ROUTES: dict[str, Route] = {
     f"GET {_REPO}/commits/{{ref}}": _git(history.get_history_commit),
     f"GET {_REPO}/commits/{{ref}}/check-runs": _git(checks.list_check_runs),
     f"GET {_REPO}/commits/{{ref}}/status": _git(checks.get_combined_status),
+    f"GET {_REPO}/actions/jobs/{{job_id}}/logs": Route(checks.get_job_log),
     f"GET {_REPO}/tarball/{{ref}}": Route(history.get_tarball),
     f"POST {_REPO}/pulls": Route(pulls.create_pull),
     f"GET {_REPO}/pulls": Route(pulls.list_pulls),

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from tests.fakes import github_contract as contract
 from tests.fakes.github_access import Access, Level
 from tests.fakes.github_call import Call
+from tests.fakes.github_checks import download_log
 from tests.fakes.github_faults import Fault, Faults
 from tests.fakes.github_git import GitStore
 from tests.fakes.github_history import download_archive
@@ -37,6 +38,7 @@ from tests.fakes.serving import Serving
 Observer: TypeAlias = Callable[[Literal["before", "after"], ReceivedRequest], None]
 _BY_ID = re.compile(r"/repositories/(\d+)(/.*)?", re.DOTALL)
 _ARCHIVE = re.compile(r"/codeload/([^/]+/[^/]+)/legacy\.tar\.gz/(.+)")
+_LOG = re.compile(r"/logs/([^/]+/[^/]+)/(\d+)")
 
 
 class FakeGitHub(Serving):
@@ -147,7 +149,8 @@ class FakeGitHub(Serving):
             assert not violations, f"GitHub does not know these requests: {violations}"
 
     def _check(self, request: ReceivedRequest) -> None:
-        if _ARCHIVE.fullmatch(request.path) or request.path == "/rate_limit":
+        is_download = _ARCHIVE.fullmatch(request.path) or _LOG.fullmatch(request.path)
+        if is_download or request.path == "/rate_limit":
             return
         found = contract.match(request.method, self._current_path(request))
         if refused := contract.refusal(request, found):
@@ -159,16 +162,20 @@ class FakeGitHub(Serving):
 
     def _act(self, request: ReceivedRequest) -> Reply:
         try:
-            reply = self._archive(request) or self._route(request)
+            reply = self._download(request) or self._route(request)
         except ApiError as error:
             return error.reply()
         return _unless_known(request, reply)
 
-    def _archive(self, request: ReceivedRequest) -> Reply | None:
-        found = _ARCHIVE.fullmatch(request.path)
+    def _download(self, request: ReceivedRequest) -> Reply | None:
+        """Archives and logs are on other hosts, where the token does not count."""
+        archive, log = _ARCHIVE.fullmatch(request.path), _LOG.fullmatch(request.path)
+        found = archive or log
         repo = self._repositories.get(found[1].lower()) if found else None
         if found is None or repo is None:
             return None
+        if log:
+            return download_log(self._call(request, {"job_id": log[2]}, repo))
         return download_archive(self._call(request, {"ref": found[2]}, repo))
 
     def _route(self, request: ReceivedRequest) -> Reply:

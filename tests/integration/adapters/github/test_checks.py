@@ -5,7 +5,7 @@ import pytest
 from idea_explorer.adapters.github.branches import branch_of
 from idea_explorer.adapters.github.checks import WAIT_SECONDS, GitHubChecks
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.domain.checks import CheckResult, have_passed
+from idea_explorer.domain.checks import MAX_OUTPUT_CHARS, CheckResult, have_passed
 from idea_explorer.domain.errors import ConfigurationError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.clock import ManualClock
@@ -125,3 +125,32 @@ def test_an_outage_is_an_outage(github: FakeGitHub, checks: GitHubChecks, tip: s
 
     with pytest.raises(UnavailableError):
         checks.run(None)
+
+
+def test_a_job_that_failed_says_why_at_the_end_of_its_log(
+    checks: GitHubChecks, repo: Repository, tip: str
+) -> None:
+    lines = [f"2026-11-17T16:00:00.{n:07d}Z line {n} \x1b[31m" for n in range(2_000)]
+    repo.check_runs[tip] = [
+        CheckRun("test", conclusion="failure", log="\n".join(lines)),
+        CheckRun("lint", conclusion="failure", log="plain\n2026 was good\n"),
+        CheckRun("build", log="not read: it passed"),
+        CheckRun("secret", conclusion="failure"),
+    ]
+
+    test, lint, build, secret = checks.run(None)
+
+    assert test.output.endswith("\nline 1999 \\x1b[31m")
+    assert (len(test.output), test.output_cut) == (MAX_OUTPUT_CHARS, True)
+    assert (lint.output, lint.output_cut) == ("plain\n2026 was good", False)
+    assert build.output == ""
+    assert secret.detail == "failure; its log needs the permission 'Actions', to read"
+
+
+def test_the_logs_of_many_failures_are_not_all_read(
+    checks: GitHubChecks, repo: Repository, tip: str
+) -> None:
+    failed = [CheckRun(f"test {n}", conclusion="failure", log="cold") for n in range(8)]
+    repo.check_runs[tip] = failed
+
+    assert [result.output for result in checks.run(None)] == ["cold"] * 5 + [""] * 3
