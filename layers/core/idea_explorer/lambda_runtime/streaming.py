@@ -67,8 +67,7 @@ class RuntimeApi:
             body = response.read()
         if response.status != HTTPStatus.OK:
             raise RuntimeApiError(f"Lambda has no next call: {response.status}.")
-        if trace := response.headers.get("Lambda-Runtime-Trace-Id"):
-            os.environ["_X_AMZN_TRACE_ID"] = trace
+        os.environ["_X_AMZN_TRACE_ID"] = response.headers.get("Lambda-Runtime-Trace-Id", "")
         return _read_invocation(response), json.loads(body)
 
     def stream(self, request_id: str, answer: Mapping[str, Any]) -> None:
