@@ -188,7 +188,7 @@ def _find_frequent_terms(text: str) -> tuple[str, ...]:
     """The most frequent terms of a text, which is not about its numbers."""
     counted: dict[str, int] = {}
     for word, times in Counter(_words(text)).items():  # a text repeats most of its words
-        for term in _text_terms(word) if len(word) <= MAX_CACHED else _find_text_terms(word):
+        for term in _cached_terms(word) if len(word) <= MAX_CACHED else _find_text_terms(word):
             counted[term] = counted.get(term, 0) + times
     return tuple(term for term, _ in nlargest(MAX_TERMS, counted.items(), key=itemgetter(1)))
 
@@ -203,7 +203,7 @@ def _find_text_terms(word: str) -> Sequence[str]:
 
 
 # documents of one team have most of their words in common
-_text_terms = lru_cache(maxsize=20_000)(_find_text_terms)
+_cached_terms = lru_cache(maxsize=20_000)(_find_text_terms)
 
 
 def _find_terms(word: str) -> Sequence[str]:

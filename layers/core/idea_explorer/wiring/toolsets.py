@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
 
 INDEX_FILE = "research-index.db"
-MAX_REPOSITORIES = 4  # whose index stays open; a process has one, tests have more
+MAX_FOLDERS = 4  # whose index stays open; a process has one, tests have more
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,6 @@ def research_repository(settings: Settings) -> ResearchRepository | None:
     return folder if folder.has_research else None
 
 
-@lru_cache(maxsize=MAX_REPOSITORIES)
 def github_research(settings: Settings) -> GitHub:
     from idea_explorer.adapters.github.research import GitHub
 
@@ -91,7 +90,7 @@ def research_folder(settings: Settings) -> Folder:
     return _folder(settings.research_dir, folder_layout(settings), _index_file(settings))
 
 
-@lru_cache(maxsize=MAX_REPOSITORIES)
+@lru_cache(maxsize=MAX_FOLDERS)
 def _folder(root: Path, layout: Layout, index_file: Path | None) -> Folder:
     from idea_explorer.adapters.folder.research import Folder
 

@@ -1,6 +1,7 @@
 """What an index is asked. None of it takes longer because there are more documents, except for words that
 many of them have."""
 
+import json
 from collections.abc import Iterable, Sequence
 
 from idea_explorer.adapters.research_index.tables import (
@@ -32,15 +33,17 @@ MAX_LOOKED_AT = 20_000  # of the places where terms of an idea are, those of the
 MAX_CANDIDATES = 30  # by the words they share with an idea, and by the share of their subject
 
 _CANDIDATES = """
-WITH asked (term, weight) AS (VALUES {asked}),
+WITH asked (term, weight) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)
+),
 scored AS MATERIALIZED (
     SELECT document,
-        sum(weight * iif(share > 0, 1.0, {body_weight})) AS found, sum(weight * share) AS about
+        sum(weight * iif(share > 0, 1.0, ?2)) AS found, sum(weight * share) AS about
     FROM asked CROSS JOIN terms USING (term) GROUP BY document
 )
-SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT {most})
-UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT {most})
-UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ? ORDER BY path LIMIT {same})
+SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT ?3)
+UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT ?3)
+UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ?4 ORDER BY path LIMIT ?5)
 """
 
 
@@ -49,23 +52,23 @@ def find_similar(db: Database, idea: str) -> list[Similar]:
     asked = extract_query(idea)
     ((total,),) = db.rows("SELECT count(*) FROM documents")
     rare = _choose_rarest(_count(db, asked))
-    values = [value for term, number in rare for value in (term, weigh(number, total))]
-    query = _CANDIDATES.format(
-        asked=", ".join(["(?, ?)"] * len(rare)) or "(NULL, 0)",
-        body_weight=BODY_WEIGHT,
-        most=MAX_CANDIDATES,
-        same=MAX_SIMILAR,
+    weights = json.dumps([(term, weigh(number, total)) for term, number in rare])
+    rows = db.rows(
+        _CANDIDATES, (weights, BODY_WEIGHT, MAX_CANDIDATES, hash_idea(idea), MAX_SIMILAR)
     )
-    candidates = _load_entries(db, [row[0] for row in db.rows(query, [*values, hash_idea(idea)])])
+    candidates = _load_entries(db, [document for (document,) in rows])
     subjects = {term for entry in candidates for term in entry.subject}
     return rank_similar(idea, candidates, total, dict(_count(db, [*{*asked, *subjects}])))
 
 
 def _count(db: Database, terms: Sequence[str]) -> list[tuple[str, int]]:
     """How many documents have each term, for those that any has."""
-    marks = ", ".join("?" * len(terms))
-    query = f"SELECT term, documents FROM frequencies WHERE term IN ({marks}) AND documents > 0"  # noqa: S608
-    return [(term, number) for term, number in db.rows(query, terms)]
+    rows = db.rows(
+        "SELECT term, documents FROM frequencies"
+        " WHERE term IN (SELECT value FROM json_each(?)) AND documents > 0",
+        (json.dumps(terms),),
+    )
+    return [(term, number) for term, number in rows]
 
 
 def _choose_rarest(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -80,9 +83,11 @@ def _choose_rarest(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _load_entries(db: Database, documents: Sequence[int]) -> list[IndexEntry]:
-    marks = ", ".join("?" * len(documents))
-    query = f"SELECT entry, entry_hash FROM documents WHERE id IN ({marks})"  # noqa: S608
-    return [load_entry(*row) for row in db.rows(query, documents)]
+    rows = db.rows(
+        "SELECT entry, entry_hash FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(documents),),
+    )
+    return [load_entry(*row) for row in rows]
 
 
 def find_existing(db: Database, idea: str, mode: str) -> IndexEntry | None:
@@ -95,16 +100,15 @@ def find_existing(db: Database, idea: str, mode: str) -> IndexEntry | None:
 
 
 def find_exploration(db: Database, exploration_id: str) -> IndexEntry | None:
-    return _find_one(db, "exploration_id = ?", exploration_id) if exploration_id else None
+    row = db.row(
+        "SELECT entry, entry_hash FROM documents WHERE exploration_id = ? ORDER BY path",
+        (exploration_id,),
+    )
+    return load_entry(*row) if row and exploration_id else None
 
 
 def find_document(db: Database, path: str) -> IndexEntry | None:
-    return _find_one(db, "path = ?", path)
-
-
-def _find_one(db: Database, condition: str, value: str) -> IndexEntry | None:
-    query = f"SELECT entry, entry_hash FROM documents WHERE {condition} ORDER BY path LIMIT 1"  # noqa: S608
-    row = db.row(query, (value,))
+    row = db.row("SELECT entry, entry_hash FROM documents WHERE path = ?", (path,))
     return load_entry(*row) if row else None
 
 
