@@ -422,6 +422,23 @@ def test_what_a_person_has_not_committed_is_restored_and_left_to_them(world: Wor
     assert git(world.root, "status", "--short") == "M README.md"
 
 
+def test_one_that_was_broken_off_is_committed_although_a_person_has_not_committed_all(
+    world: World,
+) -> None:
+    world.use_git()
+    (world.root / "README.md").write_text("being written\n")
+    exploration = world.wrote(("README.md", "being written\nand changed\n"), ("new.py", "x\n"))
+    restored = {"README.md": "being written\n", "new.py": None}
+    FolderRestorer(world.root, world.lock).restore(NOBODYS, lambda _: restored)
+
+    undone = world.revert(exploration)
+
+    assert (undone.files, undone.is_new) == (["new.py"], True)
+    assert git(world.root, "show", "--name-only", "--format=", "HEAD") == "new.py"
+    assert git(world.root, "status", "--short") == "M README.md"
+    assert not world.revert(exploration).is_new
+
+
 def test_files_that_were_deleted_or_moved_get_their_permissions_back(world: World) -> None:
     exploration = world.wrote()
     for name in ("run.sh", "go.sh"):

@@ -176,11 +176,11 @@ class FolderRestorer(LockedFolder):
         paths: Container[str],
     ) -> set[str]:
         """Files that an interrupted attempt restored and did not commit."""
+        tree = FolderTree(self._root, self._layout)
         try:
-            still = plan(_Located(commits.tree(), self._layout))
+            still = plan(_CommittedTree(commits.tree(), paths, tree, self._layout))
         except ConflictError:
             return set()  # somebody else has changed them since
-        tree = FolderTree(self._root, self._layout)
         return {
             path
             for path, text in still.items()
@@ -207,17 +207,23 @@ def remove_text(root: Path, path: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Located:
-    """A tree whose files are where the layout says."""
+class _CommittedTree:
+    """The last commit, of the files in `paths`. Others were never committed by the exploration, and are read
+    as they are in the folder: what the commit has of them says nothing about its changes."""
 
-    inner: Tree
+    commit: Tree
+    paths: Container[str]
+    folder: Tree
     layout: Layout
 
     def read_text(self, path: str) -> str | None:
-        return self.inner.read_text(self.layout.locate(path))
+        located = self.layout.locate(path)
+        if located in self.paths:
+            return self.commit.read_text(located)
+        return self.folder.read_text(path)
 
     def names(self, path: str) -> Sequence[str]:
-        return self.inner.names(self.layout.locate(path) or ".")
+        return self.commit.names(self.layout.locate(path) or ".")
 
 
 def _is_same(one: str | None, other: str | None) -> bool:
