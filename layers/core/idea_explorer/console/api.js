@@ -34,6 +34,8 @@ class ApiError extends Error {
 	}
 }
 
+export const noConnection = () => new ApiError(0, { message: OFFLINE });
+
 async function send(path, { method = "GET", body, headers = {}, accept = "application/json", signal } = {}) {
 	let response;
 	try {
@@ -52,7 +54,7 @@ async function send(path, { method = "GET", body, headers = {}, accept = "applic
 		});
 	} catch (error) {
 		if (signal?.aborted) throw error;
-		throw new ApiError(0, { message: OFFLINE });
+		throw noConnection();
 	}
 	const date = Date.parse(response.headers.get("Date"));
 	if (date && Math.abs(date - Date.now() - skew) > 1500) skew = date - Date.now();

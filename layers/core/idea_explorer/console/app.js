@@ -1,22 +1,24 @@
 // Shows the view that the address names after #, so that going back and reloading work.
 
-import { forgetToken, isRemembered, onTokenChange, storeToken, token } from "./api.js";
+import { forgetToken, isRemembered, noConnection, onTokenChange, storeToken, token } from "./api.js";
 import { failure, fill, nameTab, t } from "./dom.js";
-import { showExploration } from "./exploration.js";
 import { showHome } from "./home.js";
 import { showDocument, showLibrary } from "./library.js";
 import { showPortfolio } from "./portfolio.js";
-import { showReport } from "./report.js";
 import { readSignInLink, showSignIn } from "./signin.js";
 import { showSubmit } from "./submit.js";
+
+// Half of the page is for explorations. It is loaded once the first view is shown, or when it is asked for.
+const LATER = { showExploration: () => import("./exploration.js"), showReport: () => import("./report.js") };
+const later = (name) => async (...given) => (await LATER[name]().catch(() => { throw noConnection(); }))[name](...given);
 
 const ROUTES = [
 	[/^#\/new(?:\?(.*))?$/, showSubmit, "New idea"],
 	[/^#\/ideas(?:\?(.*))?$/, showPortfolio, "Portfolio"],
 	[/^#\/research(?:\?(.*))?$/, showLibrary, "Research"],
 	[/^#\/research\/(.+)$/, showDocument, "Research"],
-	[/^#\/x\/([\w-]+)\/report$/, showReport, "Report"],
-	[/^#\/x\/([\w-]+)$/, showExploration, "Exploration"],
+	[/^#\/x\/([\w-]+)\/report$/, later("showReport"), "Report"],
+	[/^#\/x\/([\w-]+)$/, later("showExploration"), "Exploration"],
 	[/^#\/?$|^$/, showHome, "Home"],
 ];
 const THEME = "idea-explorer-theme";
@@ -56,8 +58,8 @@ function show(message) {
 }
 
 async function start() {
-	const link = await readSignInLink();
-	show(link);
+	show(await readSignInLink());
+	for (const load of Object.values(LATER)) load().catch(() => {}); // whoever asks for it learns of a failure
 }
 
 addEventListener("hashchange", () => (location.hash.startsWith("#/sign-in/") ? start() : show()));

@@ -36,5 +36,5 @@ export function spendByToolset(toolsets, names) {
 	return t("ul.shares", toolsets.map(({ toolset, usd, explorations }) => t("li",
 		t("span", names[toolset] ?? toolset, " ", t("span.meta", `${explorations}`)), t("span.meta", money(usd)),
 		draw("svg", { viewBox: "0 0 100 4", "aria-hidden": "true", preserveAspectRatio: "none" },
-			draw("rect", { class: "bar-none", width: 100, height: 4, rx: 2 }), draw("rect", { class: "bar-spent", width: (usd / most) * 100, height: 4, rx: 2 })))));
+			draw("rect", { class: "bar-none", width: 100, height: 4 }), draw("rect", { class: "bar-spent", width: (usd / most) * 100, height: 4 })))));
 }

@@ -126,6 +126,8 @@ export function span(ms) {
 
 export function age(moment, now) {
 	const minutes = Math.round((now - Date.parse(moment)) / 6e4);
+	const months = Math.floor(minutes / 43800);
+	if (months > 1) return months < 24 ? `${months} months ago` : `${Math.floor(months / 12)} years ago`;
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 

@@ -22,29 +22,27 @@ export async function showLibrary(root, query, signal) {
 	const list = t("ul.docs");
 	const state = t("div", loading("the team’s research"));
 	const sum = h("p.meta", { role: "status" });
-	let cursor = null;
 	let asked = 0;
-	const more = button("Show more", () => load(cursor), { hidden: true });
+	const more = button("Show more", () => load(list.childElementCount), { hidden: true });
 	root.append(t("div.heading", title("Research"), sum),
 		t("p.lead", "Everything your team has published. Look here before you pay for it again."),
 		h("form.filters", { role: "search", submit: (event) => event.preventDefault() }, field("search", "Search the research", search)),
 		state, list, more);
-	async function load(from) {
+	async function load(offset = 0) {
 		const number = ++asked;
 		const words = search.value.trim();
-		const query = new URLSearchParams({ limit: String(PAGE), ...(words && { search: words }), ...(from && { cursor: from }) });
+		const query = new URLSearchParams({ limit: String(PAGE), offset: String(offset), ...(words && { search: words }) });
 		try {
 			const page = await getJson(`research?${query}`, { signal });
 			if (number !== asked) return;
-			cursor = page.cursor;
-			if (!from) fill(list);
+			if (!offset) fill(list);
 			list.append(...page.documents.map((item) => documentCard(item)));
 			setText(sum, `${page.total} document${page.total === 1 ? "" : "s"}`);
-			more.hidden = !cursor;
+			more.hidden = list.childElementCount >= page.total;
 			fill(state, !page.total && (words ? notice("No matches", "Try fewer or other words.")
 				: notice("No research yet", "Reports appear here once they are published, and so do the documents in your research folder.", linkButton("#/new", "Explore an idea"))));
 		} catch (error) {
-			if (!signal.aborted && error.status !== 401) fill(state, failure(error, () => load(from)));
+			if (!signal.aborted && error.status !== 401) fill(state, failure(error, () => load(offset)));
 		}
 	}
 	let timer;

@@ -199,8 +199,8 @@ export function ideaForm(signal) {
 	function readFields() {
 		const given = {};
 		for (const control of form.elements) {
-			const value = control.value.trim();
-			if (!control.name || !value || control === before || control.closest("[hidden]") || (control.type === "radio" && !control.checked)) continue;
+			const value = control.name && control.value.trim(); // a group of chips has no name
+			if (!value || control === before || control.closest("[hidden]") || (control.type === "radio" && !control.checked)) continue;
 			given[control.name] = control.type === "number" ? Number(value) : value;
 		}
 		return given;
@@ -265,7 +265,9 @@ export function ideaForm(signal) {
 export function showSubmit(root, query, signal) {
 	const form = ideaForm(signal);
 	root.className = "view new";
-	root.append(title("New idea"), form.element);
+	const asked = new URLSearchParams(query);
+	const name = asked.has("from") ? "Follow up" : asked.has("update") || asked.has("document") ? "Update a document" : "New idea";
+	root.append(title(name), form.element);
 	form.element.elements.idea.dataset.first = "";
-	return form.begin(new URLSearchParams(query));
+	return form.begin(asked);
 }
