@@ -65,7 +65,7 @@ export async function showHome(root, _given, signal) {
 			else drawSamples();
 			return isLive(items);
 		} catch (error) {
-			if (!signal.aborted && error.status !== 401) fill(recent, failure(error, load));
+			if (!signal.aborted && error.status !== 401) fill(recent, failure(error, loadAll));
 			return false;
 		}
 	}
@@ -86,7 +86,8 @@ export async function showHome(root, _given, signal) {
 			spendByDay(found.days), spendByToolset(found.toolsets, TOOLSETS)));
 	}
 	const quietly = (promise) => promise.catch(() => {}); // the list above says so if the server is gone
-	await Promise.all([load(), quietly(loadLibrary()), quietly(loadSpend())]);
+	const loadAll = () => Promise.all([load(), quietly(loadLibrary()), quietly(loadSpend())]);
+	await loadAll();
 	let wasLive = false;
 	keepFresh(async () => {
 		const live = await load();
