@@ -80,7 +80,7 @@ def test_home_shows_what_is_there_and_what_waits(tab: Browser, filled: Stage) ->
     tab.sees("A heat pump calculator", "section[aria-labelledby=ended]")
     tab.sees("CONDITIONAL YES", "section[aria-labelledby=recent]")
     tab.sees("Tool libraries run by neighbourhoods", "section[aria-labelledby=library]")
-    tab.sees("All 3 documents", "section[aria-labelledby=library]")
+    tab.sees("All research", "section[aria-labelledby=library]")
     tab.sees("$1.20", "section[aria-labelledby=spend]")
     assert len(tab.all(".chart rect")) == 30
     assert len(tab.all(".shares li")) == 3

@@ -77,11 +77,11 @@ export async function showHome(root, _given, signal) {
 				event.preventDefault();
 				location.hash = `#/research?search=${encodeURIComponent(search.value.trim())}`;
 			} }, search, t("button", "Search")),
-			t("ul.docs.short", page.documents.map((item) => documentCard(item))), all("#/research", `All ${page.total} documents`)));
+			t("ul.docs.short", page.documents.map((item) => documentCard(item))), all("#/research", page.total > DOCUMENTS ? `All ${page.total} documents` : "All research")));
 	}
 	async function loadSpend() {
 		const found = await getJson(`spend?days=${DAYS}`, { signal });
-		fill(spend, found.toolsets.length > 0 && section(`Spend, last ${DAYS} days`, "spend",
+		fill(spend, found.total_usd > 0 && section(`Spend, last ${DAYS} days`, "spend",
 			t("p.figure", money(found.total_usd), found.left_today_usd != null && t("span.meta", `${money(Math.max(0, found.left_today_usd))} of your daily ${money(found.daily_usd)} is left`)),
 			spendByDay(found.days), spendByToolset(found.toolsets, TOOLSETS)));
 	}

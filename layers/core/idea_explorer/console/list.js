@@ -12,7 +12,10 @@ export const nameIdea = (item) => item.title || cut(item.idea, 140);
 export const describe = (item) => facts(TOOLSETS[item.toolset], item.toolset === "research" && item.mode, item.model);
 
 /** The day and the age of a date, such as 2026-03-11. */
-export const dated = (date, now) => date && facts(date, age(date, now));
+export function dated(date, now) {
+	const days = Math.floor((now - Date.parse(date)) / 864e5);
+	return date && facts(date, days < 1 ? "today" : days < 2 ? "yesterday" : age(date, now));
+}
 
 /** Loads again and again: often while `load` resolves to true, seldom otherwise, and never while the tab is hidden. */
 export function keepFresh(load, signal) {

@@ -1,7 +1,7 @@
 // The box for a new idea: a prompt, what to do with it, what it will cost, and everything else under Options.
 
 import { getJson, pathOf, post, upload } from "./api.js";
-import { announce, button, cut, failure, field, fill, h, linkButton, money, notice, select, setText, t, title } from "./dom.js";
+import { announce, button, cut, failure, field, fill, h, linkButton, money, select, setText, t, title } from "./dom.js";
 import { documentCard, documentView } from "./library.js";
 
 const PAUSE_MS = 600;
@@ -77,9 +77,9 @@ export function ideaForm(signal) {
 		t("div.pair", field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
 			field("effort", "Effort", select({ "": "As the model decides", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only[3][1], only[4][1],
-		t("div.pair", limit("max_cost_usd", "Most it may cost (US dollars)", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Most it may take (seconds)", { min: 1, max: 840 }),
+		t("div.pair", limit("max_cost_usd", "Budget in dollars", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Deadline in seconds", { min: 1, max: 840 }),
 			limit("max_steps", "Most steps", { min: 1, max: 20 })),
-		t("p.hint", "A PDF that Claude opens on the web is billed whole, beyond that limit."),
+		t("p.hint", "A PDF that Claude opens on the web is billed whole, even beyond the budget."),
 		field("context", "Background", h("textarea", { rows: "3", maxlength: "50000" }), "Anything the model should know before it starts."),
 		only[5][1],
 		t("div.pair", field("webhook_url", "Send the result to this URL", input({ type: "url", placeholder: "https://…" })),
@@ -252,7 +252,7 @@ export function ideaForm(signal) {
 		} catch (error) {
 			if (error.status < 500) key = newKey(); // on 5xx it may have arrived; the same key makes a retry start it once
 			const left = markErrors(error.details ?? []);
-			fill(said, error.details?.length && !left.length ? notice("Not submitted", "Fix the fields marked in red.") : failure(error));
+			fill(said, error.details?.length && !left.length ? failure({ title: "Not submitted", message: "Correct the fields that are marked." }) : failure(error));
 		} finally {
 			sendButton.disabled = false;
 		}
