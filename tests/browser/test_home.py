@@ -182,9 +182,9 @@ def test_the_portfolio_is_filtered_and_sorted(tab: Browser, filled: Stage) -> No
     tab.shot("portfolio-filled")
 
     pick(tab, "#sort", "Best verdict first")
-    assert rows(tab)[0] == "Repair cafés inside public libraries"
+    tab.until(lambda: rows(tab)[0] == "Repair cafés inside public libraries", "the best verdict")
     pick(tab, "#sort", "Most expensive first")
-    assert rows(tab)[0] == "Rooftop gardens for renters"
+    tab.until(lambda: rows(tab)[0] == "Rooftop gardens for renters", "the highest cost")
     tab.press("PASS", ".chips")
     tab.until(lambda: rows(tab) == ["A shared freezer for allotment gardeners"], "one verdict")
     tab.press("All", ".chips")

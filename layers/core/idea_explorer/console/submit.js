@@ -84,7 +84,7 @@ export function ideaForm(signal) {
 		only[5][1],
 		t("div.pair", field("webhook_url", "Send the result to this URL", input({ type: "url", placeholder: "https://…" })),
 			field("callback_secret", "Secret that signs it", input({ type: "password", autocomplete: "new-password", maxlength: "256" }))));
-	const sendButton = t("button.primary", "Explore");
+	const sendButton = h("button.primary", { title: "Ctrl + Enter" }, "Explore");
 	const price = h("div.price", { "aria-live": "polite" });
 	const form = h("form.idea-form", { novalidate: true,
 		input: () => { clearTimeout(pricing); pricing = setTimeout(showPrice, PAUSE_MS); },
