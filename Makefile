@@ -200,6 +200,10 @@ verification: $(DEV) ## How many altered sentences of four planted sets the rule
 growth: $(DEV) ## How the time of everything that reads foreign text grows, up to 1 MB; about ten minutes
 	@$(BIN)/python -m tests.performance.growth
 
+.PHONY: scaling
+scaling: $(DEV) ## How the index grows with the documents, up to 20,000, and a run with its steps and results; about five minutes
+	@$(BIN)/python -m tests.performance.scaling
+
 SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads
@@ -85,6 +84,7 @@ class Api:
         index: Callable[[], ResearchIndex] | None = None,
     ) -> None:
         self.folder = folder
+        self.documents = Folder(folder)
         self.webhooks = FakeWebhooks()
         self.uploads = LocalUploads(folder)
         self.store = SqliteStore(folder / "store.db")
@@ -102,7 +102,7 @@ class Api:
             clock=self.clock,
             log=self.log,
             queue=lambda: queue or self.queue,
-            index=index or (lambda: ComputedIndex(self.research())),
+            index=index or (lambda: self.documents.index),
             research=self.research,
             webhooks=lambda: self.webhooks,
             repository="acme/ideas",
@@ -122,8 +122,7 @@ class Api:
         self.store.record(owner, self.clock.now().date(), "a-run", DAY_USD)
 
     def research(self) -> Folder | None:
-        found = Folder(self.folder)
-        return found if found.has_research else None
+        return self.documents if self.documents.has_research else None
 
     def document(self, path: str, text: str) -> None:
         """Research that is there already."""

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.idempotency import IdempotencyStore, SqliteRecords
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.texts import SqliteApprovals
 from idea_explorer.adapters.uploads import LocalUploads
@@ -13,6 +12,7 @@ from idea_explorer.settings import MODELS, PRICES
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.request_policy import RequestPolicy
 from tests.fakes.clock import ManualClock
+from tests.fakes.research import index_of
 from tests.fakes.service import FakeQueue, FakeWorkflow
 
 # Without prices: tests give budgets that pay for no report.
@@ -42,7 +42,7 @@ def make_deps(folder: Path | None, *, store: SqliteStore | None = None, **given:
         "wake": lambda _: None,
         "idempotency": lambda: IdempotencyStore(SqliteRecords(database)) if database else _unused(),
         "research": lambda: None,
-        "index": lambda: ComputedIndex(None),
+        "index": index_of,
         "publisher": lambda: None,
         "pull_requests_for": lambda _: None,
         "reverter_for": _unused,

@@ -8,7 +8,6 @@ from typing import Any
 
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.publisher import GitHubPublisher
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.adapters.sqlite.leases import SqliteBranchLease
 from idea_explorer.domain.errors import ExplorerError
@@ -23,6 +22,7 @@ from idea_explorer.usecases.publish import publish, publish_with_retry
 from tests.fakes.deps import make_deps
 from tests.fakes.github_repository import Commit, Repository
 from tests.fakes.github_server import FakeGitHub
+from tests.fakes.research import index_of
 
 IDEA = "A subscription box for urban beekeepers"
 SLUG = "a-subscription-box-for-urban-beekeepers"
@@ -51,7 +51,7 @@ class Desk:
             store=self.store,
             clock=self.clock,
             publisher=lambda: self.publisher,
-            index=lambda: self.index or ComputedIndex(None),
+            index=lambda: self.index or index_of(),
             research=lambda: self.research,
             log=self.log,
         )

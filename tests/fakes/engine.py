@@ -6,7 +6,6 @@ from pathlib import Path
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.events import RunEvent
@@ -72,7 +71,8 @@ class Bench:
         self.seen = Recorder()
         self.log = RecordedLog()
         self.policy = LENIENT  # for requests; the run has its own, with prices
-        tools = toolset or research_tools(Folder(root), "web_search_20250305")
+        folder = Folder(root)
+        tools = toolset or research_tools(folder, "web_search_20250305")
         self.engine = Engine(
             model=model,
             toolset_for=lambda *_: tools,
@@ -85,8 +85,8 @@ class Bench:
             log=self.log,
             sinks_for=lambda _: [self.seen],
             engine=lambda: self.engine,
-            research=lambda: Folder(root),
-            index=lambda: ComputedIndex(Folder(root)),
+            research=lambda: folder,
+            index=lambda: folder.index,
             publisher=lambda: FolderPublisher(root, root / "publishing.lock"),
         )
 

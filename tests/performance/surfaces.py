@@ -58,7 +58,7 @@ from idea_explorer.domain.report_phrases import translate_phrases
 from idea_explorer.domain.report_text import cut_report, find_title, find_verdict, strip_preamble
 from idea_explorer.domain.repository_settings import parse_repository_settings
 from idea_explorer.domain.retry import parse_retry_after
-from idea_explorer.domain.similar_research import Index, Similar, find_similar, index_document
+from idea_explorer.domain.similar_research import Similar, index_document, rank_similar
 from idea_explorer.domain.text import (
     escape_markdown,
     fold,
@@ -221,8 +221,8 @@ SURFACES: dict[str, Surface] = {
     "framework": lambda text: framework("business").missing(text),
     "report": lambda text: (strip_preamble(text), find_title(text, "a"), find_verdict(text)),
     "index": lambda text: index_document("ideas/a/research.md", text),
-    "similarity": lambda text: find_similar(
-        text, Index(entries=(index_document("ideas/a/research.md", "# Tea a\n\ntea a"),))
+    "similarity": lambda text: rank_similar(
+        text, [index_document("ideas/a/research.md", "# Tea a\n\ntea a")], 1, {"tea": 1}
     ),
     "idea": lambda text: (hash_idea(text), slug(text), find_folders(text, ["2026-01-01-a"])),
     "log": refuse(parse_log),

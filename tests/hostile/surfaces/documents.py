@@ -14,7 +14,6 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.http.public import PublicHttp
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.agent.tool_calls import Bounded, Executed
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.citations import check_citations
@@ -23,7 +22,6 @@ from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
-from idea_explorer.domain.similar_research import find_similar
 from idea_explorer.domain.tools import ToolCall, make_passage
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
@@ -72,7 +70,7 @@ def documents(folder: Path) -> Iterator[Check]:
         assert "good.md" in str(listed), "the good document is not listed"
         found = caller.call(ToolCall("c", "search_research", {"query": "beekeeping"})).payload
         assert "good.md" in str(found), "the good document is not found"
-        similar = find_similar(GOOD, ComputedIndex(research).load())
+        similar = research.index.find_similar(GOOD)
         assert any(each.path.endswith("good.md") for each in similar), "it is not similar"
         expect_no_crash(log)
 

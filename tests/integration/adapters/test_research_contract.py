@@ -91,6 +91,9 @@ def test_everything_below_ideas_is_listed_and_nothing_else(repository: ResearchR
 
 
 def test_for_search_every_text_within_the_limit_is_read(repository: ResearchRepository) -> None:
-    texts = dict(repository.read_all())
-    assert texts.keys() == {"empty.md", "latin.md", "market/2024-06.md"}
-    assert texts["market/2024-06.md"] == "# Tea\n\nTea rooms do well."
+    (tea,), total = repository.search("rooms", 5)
+    assert (tea.path, tea.title, total) == ("market/2024-06.md", "Tea", 1)
+    assert tea.text == "# Tea\n\nTea rooms do well."
+    # by their names: the text of the empty one, and not that of the large one
+    found, _ = repository.search("empty latin large secret", 5)
+    assert {each.path for each in found} == {"empty.md", "latin.md"}

@@ -15,7 +15,6 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import index_document
 from idea_explorer.domain.tokens import dump_tokens, issue_token
 from idea_explorer.lambda_runtime import deployment, handlers
 from idea_explorer.observability.logging import SilentLog
@@ -157,8 +156,8 @@ def reused(functions: Functions) -> str:
     document = (
         f"---\nidea: {IDEA}\nmode: business\nstatus: completed\nexploration_id: {earlier.id}\n---\n"
     )
-    known = index_document("ideas/bees/research.md", document + "# Bees")
-    publishing.research_index(deployment.settings()).change(lambda index: index.with_entry(known))
+    index = publishing.research_index(deployment.settings())
+    index.add("ideas/bees/research.md", document + "# Bees", earlier.created_at)
     functions.api("POST", "/explorations", {"idea": IDEA, "if_exists": "reuse"})
     return "completed"
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,10 @@ from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.research import GitHub
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.limits import MAX_DOCUMENT_BYTES
-from idea_explorer.domain.similar_research import Index
-from idea_explorer.ports import Publisher, ResearchRepository
+from idea_explorer.ports import Publisher
 from idea_explorer.tools.research import ListResearch, ResearchCalls, SearchResearch
 from idea_explorer.usecases.continuation import PriorDocument, document_of, find_continuation
 from idea_explorer.usecases.reuse import similar
@@ -50,22 +48,8 @@ UNNAMEABLE = "ideas/caf\udce9.md"  # a name that is not UTF-8
 
 
 @dataclass
-class StoredIndex:
-    """Written as JSON, like that of a deployment."""
-
-    index: Index = field(default_factory=Index)
-
-    def load(self) -> Index:
-        return self.index
-
-    def change(self, change: Callable[[Index], Index]) -> None:
-        changed = change(self.index).model_dump_json(exclude_defaults=True)
-        self.index = Index.model_validate_json(changed)
-
-
-@dataclass
 class Team:
-    research: ResearchRepository
+    research: Folder | GitHub
     publisher: Publisher
     read: Callable[[str], str]
 
@@ -96,9 +80,8 @@ def log() -> RecordedLog:
 @pytest.fixture
 def desk(team: Team, tmp_path: Path, log: RecordedLog) -> Desk:
     store = SqliteStore(tmp_path / "explorations.db")
-    return Desk(
-        store, team.publisher, ManualClock(), index=StoredIndex(), research=team.research, log=log
-    )
+    index = team.research.index
+    return Desk(store, team.publisher, ManualClock(), index=index, research=team.research, log=log)
 
 
 def test_all_documents_are_listed_and_searched(team: Team) -> None:
@@ -115,7 +98,6 @@ def test_all_documents_are_listed_and_searched(team: Team) -> None:
 def test_similar_research_is_found_and_a_warning_names_the_bad_ones(
     team: Team, desk: Desk, log: RecordedLog
 ) -> None:
-    desk.index = ComputedIndex(team.research)
     assert similar(IDEA, desk.deps)[0].path == f"ideas/2026-01-01-{SLUG}/research.md"
 
     (warned,) = log.of("documents_with_problems")
@@ -123,8 +105,8 @@ def test_similar_research_is_found_and_a_warning_names_the_bad_ones(
     assert "it has tags" in str(warned["documents"])
 
 
-def test_a_document_is_found_by_its_exploration(team: Team, log: RecordedLog) -> None:
-    found = document_of("known", team.research, log)
+def test_a_document_is_found_by_its_exploration(team: Team) -> None:
+    found = document_of("known", team.research, team.research.index)
     assert found is not None
     assert found[1] == GOOD
 
@@ -145,8 +127,9 @@ def test_a_report_is_published_and_indexed(desk: Desk, team: Team, log: Recorded
 
     assert (final.status, final.run.receipt) == ("completed", None)
     assert team.read(str(final.publication.document)).endswith("**PIVOT**\n")
-    assert len(desk.deps.index().load().entries) >= READABLE + 2
-    assert log.of("documents_with_problems")
+    found = team.research.index.find_document(str(final.publication.document))
+    assert found is not None
+    assert found.verdict == "PIVOT"
 
 
 def test_a_log_with_half_a_character_is_written_again(desk: Desk, team: Team) -> None:
@@ -168,7 +151,7 @@ def test_an_unexpected_error_ends_the_run(desk: Desk, log: RecordedLog, at: str)
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError(message)
 
-    broken: object = type("Broken", (), {"publish": fail, "change": fail})()
+    broken: object = type("Broken", (), {"publish": fail, "add": fail})()
     setattr(desk, at, broken)
     final = desk.publish(exploration)
 
@@ -201,4 +184,5 @@ def test_a_file_that_cannot_be_read_hides_no_other(
         return real(path, *arguments, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", refuse)
-    assert Folder(tmp_path).read_all() == [("b.md", "b.md")]
+    found, total = Folder(tmp_path).search("a b md", 5)
+    assert ([each.path for each in found], total) == (["b.md"], 1)

@@ -9,7 +9,6 @@ import pytest
 from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import index_document
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.submit import submit
@@ -69,8 +68,8 @@ def test_research_that_is_used_again_is_counted(
     document = (
         f"---\nidea: Bees\nmode: business\nstatus: completed\nexploration_id: {queued.id}\n---\n"
     )
-    known = index_document("ideas/bees/research.md", document + "# Bees")
-    publishing.research_index(aws).change(lambda index: index.with_entry(known))
+    index = publishing.research_index(aws)
+    index.add("ideas/bees/research.md", document + "# Bees", queued.created_at)
 
     assert called("POST", "/explorations", {"idea": "Bees", "if_exists": "reuse"}) == 200
 

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.api.app import build_handler
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Stats
@@ -37,10 +36,8 @@ def known(api: Api) -> Api:
 
 def without_repository(api: Api) -> None:
     """As in a deployment, whose API has the index and no access to the repository."""
-    index = ComputedIndex(api.research())
     deps = replace(
         api.deps,
-        index=lambda: index,
         research=lambda: None,
         repository_page="https://github.com/acme/ideas",
     )

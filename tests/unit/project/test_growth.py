@@ -130,7 +130,7 @@ MEASURED = {
     "file kind": "domain.file_kinds._AFTER_LETTERS",
     "encodings": "domain.encodings._NOT_ASCII domain.encodings._MANY_BYTES",
     "words of an encoding": "domain.encodings._WORD domain.encodings._NEUTRAL",
-    "search query": "tools.fulltext._WORD",
+    "search query": "domain.search_words._WORD",
     "uploads": "tools.fulltext._BREAK",
     "calculator": "tools.calculator._TOKEN",
     "console": """

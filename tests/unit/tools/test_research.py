@@ -1,9 +1,7 @@
 """read_research, list_research and search_research over a folder."""
 
 import os
-import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +9,14 @@ import pytest
 
 from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried, run_in_parallel
+from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.research import ResearchCalls, SearchResearch, research_tools
+from idea_explorer.tools.research import research_tools
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.fetching import Files
@@ -284,25 +282,3 @@ def test_the_same_holds_for_the_assistant_where_there_are_uploads() -> None:
 
     assert not tools(Files(notes__md=b"x")).server_tools
     assert "web_search" in tools(Files()).server_tools
-
-
-class CountedFolder(Folder):
-    """Counts how often all documents are read."""
-
-    reads = 0
-
-    def read_all(self) -> Sequence[tuple[str, str]]:
-        self.reads += 1
-        time.sleep(0.05)
-        return super().read_all()
-
-
-def test_calls_at_the_same_time_build_one_index(root: Path) -> None:
-    folder = CountedFolder(root)
-    calls = ResearchCalls(folder)
-    queries = [SearchResearch(query=f"honey {number}") for number in range(8)]
-
-    found = run_in_parallel([partial(calls.search_research, query) for query in queries])
-
-    assert [result.result_count for result in found] == [1] * 8
-    assert folder.reads == 1

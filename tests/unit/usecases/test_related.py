@@ -4,15 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.adapters.research_index import ComputedIndex
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.private_text import has_private_text
-from idea_explorer.domain.similar_research import Index
 from idea_explorer.domain.transcript import Opening
 from idea_explorer.ports import Document, ResearchRepository
 from tests.fakes.engine import Bench
 from tests.fakes.models import last_texts, says, scripted
+from tests.fakes.research import index_of
 
 IDEA = "A tea room for students in Leeds"
 EARLIER = """\
@@ -86,12 +85,6 @@ def test_a_repository_that_cannot_be_read_is_no_reason_to_fail(tmp_path: Path) -
 def test_a_document_that_was_removed_since_is_left_out(tmp_path: Path) -> None:
     bench = Bench(tmp_path, scripted([says("# Tea")]))
     bench.write("tea/research.md", EARLIER)
-    index = bench.deps.index().load()
     (tmp_path / "ideas/tea/research.md").unlink()
-
-    class Outdated(ComputedIndex):
-        def load(self) -> Index:
-            return index
-
-    bench.deps = replace(bench.deps, index=lambda: Outdated(None))
+    bench.deps = replace(bench.deps, index=lambda: index_of({"tea/research.md": EARLIER}))
     assert opening_of(bench).passages == []

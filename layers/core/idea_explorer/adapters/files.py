@@ -1,12 +1,14 @@
 """Files on this machine that are cached until they are evicted."""
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+PRIVATE_FOLDER = 0o700
 ABANDONED_SECONDS = 3_600  # a partial file this old was left behind by a process that died
 
 
@@ -66,3 +68,17 @@ def _last_used(file: Path) -> float:
         return file.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def find_private_folder() -> Path | None:
+    """A folder for temporary files of this user; None if somebody else may have written to it: its name is
+    easy to guess."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    folder = Path(tempfile.gettempdir()) / f"idea-explorer-{user}"
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        info = folder.lstat()
+    except OSError:
+        return None
+    is_own = os.name == "nt" or (info.st_uid == os.getuid() and not info.st_mode & 0o022)
+    return folder if stat.S_ISDIR(info.st_mode) and is_own else None

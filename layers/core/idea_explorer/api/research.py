@@ -8,7 +8,7 @@ from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.similar_research import IndexEntry
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.library import list_documents, page_of, read_document
+from idea_explorer.usecases.library import page_of, read_document
 
 
 class ResearchQuery(DomainModel):
@@ -54,7 +54,7 @@ class DocumentView(ResearchItem):
 
 def list_research(call: ApiCall, deps: Deps) -> ApiResponse:
     asked = call.parse_query(ResearchQuery)
-    page, total = list_documents(asked.search, deps, limit=asked.limit, offset=asked.offset)
+    page, total = deps.index().list_documents(asked.search, asked.limit, asked.offset)
     listed = [ResearchItem(**_describe(entry)) for entry in page]
     return ApiResponse(200, ResearchList(documents=listed, total=total))
 

@@ -85,16 +85,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
     """If the repository cannot be read, run as requested."""
     try:
-        index = publishing.research_index(settings).load()
+        return offer_similar(
+            request,
+            publishing.research_index(settings),
+            show=lambda line: print(line, file=sys.stderr),
+            ask=ask_at_terminal(),
+            locate=str if settings.uses_github else folder_layout(settings).locate,
+        )
     except ExplorerError:
         return Choice(request)
-    return offer_similar(
-        request,
-        index,
-        show=lambda line: print(line, file=sys.stderr),
-        ask=ask_at_terminal(),
-        locate=str if settings.uses_github else folder_layout(settings).locate,
-    )
 
 
 DEFAULT_HANDLERS: dict[signal.Signals, Callable[..., Any] | signal.Handlers] = {

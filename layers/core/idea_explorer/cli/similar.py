@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from idea_explorer.cli.output import wrap
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.similar_research import Index, IndexEntry, Similar, find_similar
+from idea_explorer.domain.similar_research import IndexEntry, Similar
 from idea_explorer.domain.text import make_printable, one_line
+from idea_explorer.ports import ResearchIndex
 
 MAX_HITS = 3
 Ask = Callable[[str], str]
@@ -31,7 +32,7 @@ def is_undecided(request: ExploreRequest, *, if_exists_given: bool) -> bool:
 
 def offer_similar(
     request: ExploreRequest,
-    index: Index,
+    index: ResearchIndex,
     *,
     show: Callable[[str], None],
     ask: Ask | None,
@@ -39,7 +40,7 @@ def offer_similar(
 ) -> Choice:
     """Show similar research; with `ask`, let a person choose what to do about it. `locate` gives the path
     of a document as the person knows it."""
-    hits = find_similar(request.idea, index)[:MAX_HITS]
+    hits = index.find_similar(request.idea)[:MAX_HITS]
     if not hits:
         return Choice(request)
     show("Similar research already exists:")
@@ -48,8 +49,7 @@ def offer_similar(
             show(line)
     if ask is None:
         return Choice(request)
-    nearest = next(entry for entry in index.entries if entry.path == hits[0].path)
-    options = _options(request, nearest)
+    options = _options(request, hits[0].path, index.find_document(hits[0].path))
     show("What do you want to do?")
     for key, (text, _) in options.items():
         show(f"  {key}  {text}")
@@ -73,15 +73,17 @@ def ask_at_terminal() -> Ask | None:
     return ask
 
 
-def _options(request: ExploreRequest, nearest: IndexEntry) -> dict[str, tuple[str, Choice]]:
+def _options(
+    request: ExploreRequest, path: str, nearest: IndexEntry | None
+) -> dict[str, tuple[str, Choice]]:
     options = {
         "y": ("run a new exploration anyway", Choice(request)),
-        "r": ("read 1 instead: print its path and quit", Choice(document=nearest.path)),
+        "r": ("read 1 instead: print its path and quit", Choice(document=path)),
     }
-    if nearest.idea_key == hash_idea(request.idea):
+    if nearest and nearest.idea_key == hash_idea(request.idea):
         updated = request.model_copy(update={"update": True})
         options["u"] = ("update 1: append new findings to it", Choice(updated))
-    if nearest.exploration_id:
+    if nearest and nearest.exploration_id:
         continued = request.model_copy(update={"continue_from": nearest.exploration_id})
         options["f"] = ("follow up on 1 in a new document", Choice(continued))
     return options | {"q": ("quit", Choice())}

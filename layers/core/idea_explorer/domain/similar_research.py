@@ -1,16 +1,17 @@
-"""Find published research that is similar to an idea, in a small index of all documents.
+"""What the index holds of a document, and how documents are ranked by their similarity to an idea.
 
-Takes a millisecond and no model: documents are ranked by the share of the idea's rare words that they are
-about. A single shared word is not enough, and only an idea in the same words scores 1.
+Takes no model: documents are ranked by the share of the idea's rare words that they are about. A single
+shared word is not enough, and only an idea in the same words scores 1.
 """
 
 import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from heapq import nlargest
+from operator import itemgetter
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
@@ -19,6 +20,7 @@ from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.markdown import remove_markup
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
 from idea_explorer.domain.report_text import find_title, find_verdict
+from idea_explorer.domain.search_words import make_storable
 from idea_explorer.domain.text import fold, one_line, spell_out_signs
 
 MAX_TERMS = 40  # per document, so that an index of 5,000 documents has 2 MB
@@ -34,6 +36,7 @@ MIN_SUBJECT = 3  # words: a shorter title is part of too many ideas
 MIN_SCORE = 0.3
 STEM_LENGTH = 7
 MAX_SIMILAR = 5
+MAX_CACHED = 20  # letters: longer words are rare
 
 _WORD = re.compile(r"\w+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -74,15 +77,6 @@ class IndexEntry(DomainModel, frozen=True):
         return frozenset(extract_terms(f"{self.idea} {self.title}"))
 
 
-class Index(DomainModel, frozen=True):
-    entries: tuple[IndexEntry, ...] = ()
-    rebuilt_at: datetime | None = None
-
-    def with_entry(self, entry: IndexEntry) -> "Index":
-        others = tuple(other for other in self.entries if other.path != entry.path)
-        return self.model_copy(update={"entries": (*others, entry)})
-
-
 class Similar(DomainModel, frozen=True):
     path: str
     title: str
@@ -91,26 +85,20 @@ class Similar(DomainModel, frozen=True):
     score: float
 
 
-def index_documents(documents: Iterable[tuple[str, str]]) -> tuple[IndexEntry, ...]:
-    """One entry for each path and text."""
-    return tuple(index_document(path, text) for path, text in documents)
-
-
-def describe_problems(index: Index) -> JsonObject:
-    """The documents of which something could not be read, for one line of the log; empty if there are
-    none."""
-    named = [f"{e.path[:MAX_LOGGED_PATH]}: {e.problem}" for e in index.entries if e.problem]
-    return {"count": len(named), "documents": [*named[:MAX_LOGGED]]} if named else {}
+def describe_problems(count: int, first: Iterable[IndexEntry]) -> JsonObject:
+    """How many documents there are of which something could not be read, and what of the first of them, for
+    one line of the log; empty if there are none."""
+    named = [f"{entry.path[:MAX_LOGGED_PATH]}: {entry.problem}" for entry in first]
+    return {"count": count, "documents": [*named[:MAX_LOGGED]]} if count else {}
 
 
 def index_document(path: str, text: str) -> IndexEntry:
     """Takes any path and text. Documents that people wrote need no front matter."""
-    path, text = _storable(path), _storable(text)
+    path, text = make_storable(path), make_storable(text)
     parsed = parse_document(text)
     matter = parsed.matter
     idea = matter.get("idea", "")
     dated = _DATED.search(path)
-    counted = Counter(_terms(remove_markup(parsed.body)))
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
@@ -121,29 +109,24 @@ def index_document(path: str, text: str) -> IndexEntry:
         mode=_field(matter, "mode"),
         status=_field(matter, "status"),
         exploration_id=_field(matter, "exploration_id"),
-        terms=tuple(term for term, _ in counted.most_common(MAX_TERMS)),
+        terms=_find_frequent_terms(remove_markup(parsed.body)),
         problem=parsed.problem and f"front matter ignored: {parsed.problem}",
     )
-
-
-def _storable(text: str) -> str:
-    """Half of a surrogate pair cannot be stored, and would make the whole index unreadable."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _field(matter: dict[str, str], name: str) -> str:
     return one_line(matter.get(name, ""), MAX_FIELD)
 
 
-def find_similar(idea: str, index: Index) -> list[Similar]:
-    """The most similar published research, best first."""
-    asked, key = extract_terms(idea)[:MAX_QUERY_TERMS], hash_idea(idea)
-    known = Counter(term for entry in index.entries for term in {*entry.subject, *entry.terms})
-    rarity = {
-        term: math.log(1 + (len(index.entries) - known[term] + 0.5) / (known[term] + 0.5))
-        for term in {*asked, *known}
-    }
-    scored = ((_score(asked, key, entry, rarity), entry) for entry in index.entries)
+def rank_similar(
+    idea: str, candidates: Sequence[IndexEntry], total: int, known: Mapping[str, int]
+) -> list[Similar]:
+    """The most similar of some documents, best first. `known` says how many of all `total` documents have
+    a term of the idea or of a candidate's subject."""
+    asked, key = extract_query(idea), hash_idea(idea)
+    terms = {*asked, *(term for entry in candidates for term in entry.subject)}
+    rarity = {term: weigh(known.get(term, 0), total) for term in terms}
+    scored = ((_score(asked, key, entry, rarity), entry) for entry in candidates)
     near = sorted(
         ((score, entry) for score, entry in scored if score >= MIN_SCORE),
         key=lambda pair: (-pair[0], pair[1].path),
@@ -160,21 +143,26 @@ def find_similar(idea: str, index: Index) -> list[Similar]:
     ]
 
 
-def find_existing(idea: str, mode: str, index: Index) -> IndexEntry | None:
-    """The newest completed research on this very idea in this mode."""
-    wanted = (hash_idea(idea), mode, "completed")
-    found = [
-        entry
-        for entry in index.entries
-        if entry.path.endswith(f"/{DOCUMENT}")
-        and (entry.idea_key, entry.mode, entry.status) == wanted
-    ]
-    return max(found, key=lambda entry: ResearchFolder.of(entry.path).sequence, default=None)
+def weigh(documents: int, total: int) -> float:
+    """The weight of a term that so many of all documents have: the fewer, the more it says."""
+    return math.log(1 + (total - documents + 0.5) / (documents + 0.5))
+
+
+def find_newest(paths: Iterable[str]) -> str | None:
+    """The newest of the documents that explorations published."""
+    published = [path for path in paths if path.endswith(f"/{DOCUMENT}")]
+    return max(published, key=lambda path: ResearchFolder.of(path).sequence, default=None)
+
+
+def extract_query(idea: str) -> list[str]:
+    """The terms of an idea that documents are compared with."""
+    return extract_terms(idea)[:MAX_QUERY_TERMS]
 
 
 def extract_terms(text: str) -> list[str]:
     """The words a text is about, in order, each once. Numbers count: they tell short texts apart."""
-    return list(dict.fromkeys(_terms(spell_out_signs(text), numbers=True)))
+    words = _words(spell_out_signs(text))
+    return list(dict.fromkeys(term for word in words for term in _find_terms(word)))
 
 
 def _score(asked: Sequence[str], key: str, entry: IndexEntry, rarity: dict[str, float]) -> float:
@@ -196,16 +184,35 @@ def _sum(terms: Iterable[str], rarity: dict[str, float]) -> float:
     return sum(rarity[term] for term in terms)
 
 
-def _terms(text: str, *, numbers: bool = False) -> Iterator[str]:
-    for word in _WORD.findall(unicodedata.normalize("NFC", fold(text))):
-        if _CJK.search(word):
-            # these scripts put no spaces between words, so pairs of characters count as words
-            yield from (word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        elif _is_number(word):
-            if numbers:
-                yield word
-        elif len(word) >= 3 and word not in _COMMON:
-            yield _stem(word)
+def _find_frequent_terms(text: str) -> tuple[str, ...]:
+    """The most frequent terms of a text, which is not about its numbers."""
+    counted: dict[str, int] = {}
+    for word, times in Counter(_words(text)).items():  # a text repeats most of its words
+        for term in _cached_terms(word) if len(word) <= MAX_CACHED else _find_text_terms(word):
+            counted[term] = counted.get(term, 0) + times
+    return tuple(term for term, _ in nlargest(MAX_TERMS, counted.items(), key=itemgetter(1)))
+
+
+def _words(text: str) -> list[str]:
+    folded = fold(text)
+    return _WORD.findall(folded if folded.isascii() else unicodedata.normalize("NFC", folded))
+
+
+def _find_text_terms(word: str) -> Sequence[str]:
+    return () if _is_number(word) else _find_terms(word)
+
+
+# documents of one team have most of their words in common
+_cached_terms = lru_cache(maxsize=20_000)(_find_text_terms)
+
+
+def _find_terms(word: str) -> Sequence[str]:
+    if not word.isascii() and _CJK.search(word):
+        # these scripts put no spaces between words, so pairs of characters count as words
+        return [word[i : i + 2] for i in range(max(1, len(word) - 1))]
+    if _is_number(word):
+        return (word,)
+    return (_stem(word),) if len(word) >= 3 and word not in _COMMON else ()
 
 
 def _is_number(word: str) -> bool:

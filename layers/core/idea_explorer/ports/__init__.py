@@ -29,6 +29,7 @@ from idea_explorer.ports.reading import (
     DocumentReader,
     DocumentText,
     FileInfo,
+    FoundDocument,
     ResearchRepository,
     Snapshot,
     Symbols,

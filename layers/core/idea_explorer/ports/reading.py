@@ -28,6 +28,16 @@ class DocumentInfo:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document that a search found; its text is untrusted data."""
+
+    path: str
+    title: str
+    text: str
+    score: float
+
+
 class ResearchRepository(Protocol):
     """A team's research below `ideas/`. Paths are relative to it; nothing outside it is ever read.
     `reads_any_name`: every path that `list` gives can be read, also one with spaces or other letters.
@@ -44,8 +54,8 @@ class ResearchRepository(Protocol):
 
     def list(self) -> Sequence[DocumentInfo]: ...
 
-    def read_all(self) -> Sequence[tuple[str, str]]:
-        """Path and text of every research document, for search."""
+    def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
+        """The documents with words of the query, best first, and how many there are at all."""
 
 
 @dataclass(frozen=True, slots=True)

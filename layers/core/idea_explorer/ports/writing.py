@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from idea_explorer.domain.approvals import Approval
     from idea_explorer.domain.exploration import Exploration
     from idea_explorer.domain.ids import ExplorationId
-    from idea_explorer.domain.similar_research import Index
+    from idea_explorer.domain.json import JsonObject
+    from idea_explorer.domain.similar_research import IndexEntry, Similar
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,29 @@ class BranchLease(Protocol):
 
 
 class ResearchIndex(Protocol):
-    """What has been published, small enough to be read in full at every request."""
+    """What is known of every document. What a person may read is decided where documents are read: an
+    index may be older than they are. Raises ExternalError where it cannot be brought up to date."""
 
-    def load(self) -> Index: ...
+    def find_similar(self, idea: str) -> list[Similar]:
+        """The documents that are nearest to an idea, best first."""
 
-    def change(self, change: Callable[[Index], Index]) -> None:
-        """Apply `change` to the latest index; it is called again if another writer was faster."""
+    def find_existing(self, idea: str, mode: str) -> IndexEntry | None:
+        """The newest completed research on this very idea in this mode."""
+
+    def find_exploration(self, exploration_id: str) -> IndexEntry | None:
+        """The document that says it was written by an exploration."""
+
+    def find_document(self, path: str) -> IndexEntry | None: ...
+
+    def list_documents(
+        self, search: str, limit: int, offset: int
+    ) -> tuple[Sequence[IndexEntry], int]:
+        """A page of the documents that contain every word, newest first, and how many there are."""
+
+    def describe_problems(self) -> JsonObject:
+        """The documents of which something could not be read, for one line of the log; those that are
+        known since the index was last asked something else."""
+
+    def add(self, document: str, text: str, now: datetime) -> bool:
+        """Make a document that was just published known to everybody who shares the index. Returns whether
+        all documents were looked at again."""

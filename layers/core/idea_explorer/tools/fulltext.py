@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 
 from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
+from idea_explorer.domain.search_words import TOKENIZER, make_storable, match_any
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import DocumentPart, DocumentReader, DocumentText, UploadedFile
 from idea_explorer.tools.decoding import decode_text
 from idea_explorer.tools.readable import readable
 
-_WORD = re.compile(r"\w+", re.UNICODE)
-MAX_TERMS = 32  # more words do not improve the ranking
 EXCERPT_TOKENS = 40
 EXCERPT_CHARS = 300  # of a text whose title or name matches, and nothing else of it
 
@@ -36,15 +35,14 @@ class FullText:
         self._lock = threading.Lock()
         self._db = _open_index()
         self._db.executemany(
-            "INSERT INTO docs VALUES (?, ?, ?)", (tuple(map(_storable, row)) for row in documents)
+            "INSERT INTO docs VALUES (?, ?, ?)",
+            (tuple(map(make_storable, row)) for row in documents),
         )
 
     def search(self, query: str, limit: int) -> tuple[list[SearchHit], int]:
         """The best hits, and how many documents match at all."""
-        words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))[:MAX_TERMS]
-        if not words:
+        if (match := match_any(query)) is None:
             return [], 0
-        match = " OR ".join(f'"{word}"' for word in words)
         with self._lock:
             # weights: a title says more than a name or a word of the text
             rows = self._db.execute(
@@ -63,16 +61,14 @@ class FullText:
 
 def _open_index() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", check_same_thread=False)
-    db.execute(
-        "CREATE VIRTUAL TABLE docs USING fts5"
-        "(name, title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
-    )
+    db.execute(f"CREATE VIRTUAL TABLE docs USING fts5(name, title, body, tokenize = '{TOKENIZER}')")
     return db
 
 
-def _storable(text: str) -> str:
-    """Half of a surrogate pair, as the bytes of a file name may become one, cannot be stored."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def cut_passage(text: str, query: str) -> str:
+    """The part of a text with most of the words of a query, or its beginning."""
+    match = match_any(query)
+    return _excerpt(text, match) if match else _begin(text)
 
 
 def _excerpt(text: str, match: str) -> str:
@@ -88,7 +84,11 @@ def _excerpt(text: str, match: str) -> str:
             " ORDER BY bm25(docs), rowid LIMIT 1",
             (EXCERPT_TOKENS, match),
         ).fetchone()
-    return found[0] if found else one_line(text[:PASSAGE_CHARS], EXCERPT_CHARS)
+    return found[0] if found else _begin(text)
+
+
+def _begin(text: str) -> str:
+    return one_line(text[:PASSAGE_CHARS], EXCERPT_CHARS)
 
 
 PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings

@@ -1,8 +1,7 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -42,7 +41,7 @@ from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 from idea_explorer.ports import ResearchRepository
 from idea_explorer.tools import web_search
-from idea_explorer.tools.fulltext import FullText, SearchHit
+from idea_explorer.tools.fulltext import SearchHit, cut_passage
 from idea_explorer.tools.plan import WritePlan
 
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
@@ -130,11 +129,9 @@ def research_tools(
 
 @dataclass
 class ResearchCalls:
-    """The tools over one repository. The search index is built on first use."""
+    """The tools over one repository."""
 
     repository: ResearchRepository
-    _index: FullText | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
@@ -190,10 +187,13 @@ class ResearchCalls:
         Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
         facts."""
         try:
-            index = self._searchable()
+            found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
-        hits, total = index.search(arguments.query, arguments.limit)
+        hits = [
+            SearchHit(each.path, each.title, cut_passage(each.text, arguments.query), each.score)
+            for each in found
+        ]
         results = [self._show(hit) for hit in hits]
         return ToolResult.success(
             {"query": arguments.query, "results": [*results], "totalFound": total},
@@ -227,15 +227,6 @@ class ResearchCalls:
         note: JsonObject = {} if self._takes(hit.name) else {"note": EXCERPT_ONLY}
         fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
         return {**fields, "score": hit.score, **note}
-
-    def _searchable(self) -> FullText:
-        with self._lock:  # calls of one step run at the same time; one of them builds it
-            if self._index is None:
-                documents = self.repository.read_all()
-                self._index = FullText(
-                    (path, find_title(text, path), text) for path, text in documents
-                )
-            return self._index
 
 
 def _tool_error(error: ExternalError, text: str, error_type: str = "api_error") -> ToolError:

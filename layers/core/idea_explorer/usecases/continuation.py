@@ -27,7 +27,7 @@ from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns, without_search_results
-from idea_explorer.ports import Log, ResearchRepository
+from idea_explorer.ports import Log, ResearchIndex, ResearchRepository
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable
 
@@ -123,13 +123,16 @@ def _thread(exploration: Exploration, deps: Deps) -> Thread:
 
 
 def document_of(
-    exploration_id: str, research: ResearchRepository, log: Log
+    exploration_id: str, research: ResearchRepository, index: ResearchIndex
 ) -> tuple[str, str] | None:
     """Path and text of the document that says it was written by an exploration."""
-    for path, text in research.read_all():
-        if _parse(path, text, log).matter.get("exploration_id") == exploration_id:
-            return f"{RESEARCH_ROOT}/{path}", text
-    return None
+    found = index.find_exploration(exploration_id)
+    if found is None:
+        return None
+    try:
+        return found.path, _read(research, _inside(found.path))
+    except DocumentError:
+        return None  # it was removed since
 
 
 def _parse(path: str, text: str, log: Log) -> ParsedDocument:
@@ -144,7 +147,7 @@ def _followed(exploration: Exploration, wanted: str, deps: Deps) -> PriorDocumen
     try:
         parent = deps.explorations.load(ExplorationId(wanted))
     except MissingError:
-        found = document_of(wanted, research, deps.log) if research else None
+        found = document_of(wanted, research, deps.index()) if research else None
         if found is None:
             raise
         return PriorDocument(found[0], _inside(found[0]), found[1])

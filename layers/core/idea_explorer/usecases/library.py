@@ -1,6 +1,5 @@
-"""List the team's research and read a document of it. Every owner may, as their runs do."""
+"""Read a document of the team's research. Every owner may, as their runs do."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -8,22 +7,10 @@ from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, is_id
-from idea_explorer.domain.library import select_documents
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.similar_research import IndexEntry
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.deps import Deps
-
-
-def list_documents(
-    search: str, deps: Deps, *, limit: int, offset: int
-) -> tuple[Sequence[IndexEntry], int]:
-    """A page of the documents that contain every word, newest first, and how many there are."""
-    return select_documents(deps.index().load().entries, search, limit=limit, offset=offset)
-
-
-def _find_document(path: str, deps: Deps) -> IndexEntry | None:
-    return next((entry for entry in deps.index().load().entries if entry.path == path), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +26,7 @@ class LibraryDocument:
 
 def read_document(path: str, owner: str, deps: Deps) -> LibraryDocument:
     """A document by its path in the index. Raises MissingError."""
-    entry = _find_document(path, deps)
+    entry = deps.index().find_document(path)
     if entry is None:
         raise MissingError("There is no such document in the team's research.")
     text = load_text(entry, deps)

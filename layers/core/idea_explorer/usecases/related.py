@@ -7,7 +7,6 @@ from idea_explorer.domain.errors import DocumentError, ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.related_research import RelatedDocument, describe_document
-from idea_explorer.domain.similar_research import find_similar
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES, Continuation, PriorDocument
 from idea_explorer.usecases.deps import Deps
 
@@ -25,7 +24,7 @@ def find_related(
     try:
         if (research := deps.research()) is None:
             return []
-        for similar in find_similar(exploration.request.idea, deps.index().load()):
+        for similar in deps.index().find_similar(exploration.request.idea):
             if similar.path != shown:
                 path = ResearchPath(similar.path.removeprefix(f"{RESEARCH_ROOT}/"))
                 with suppress(DocumentError):  # it was removed since, or is no longer readable

@@ -3,7 +3,7 @@
 Loaded by those runs only that write files.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from idea_explorer.domain.documents import (
     add_section,
@@ -23,16 +23,9 @@ from idea_explorer.domain.publication import (
     new_folder,
     parse_log,
 )
-from idea_explorer.domain.similar_research import (
-    Index,
-    describe_problems,
-    index_document,
-    index_documents,
-)
 from idea_explorer.ports import Change, Published, Tree
 from idea_explorer.usecases.deps import Deps
-
-INDEX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
+from idea_explorer.usecases.reuse import log_problems
 
 
 def plan_files(exploration: Exploration, report: str, tree: Tree, now: datetime) -> Change:
@@ -121,22 +114,10 @@ def _own(
 
 def update_index(published: Published, deps: Deps) -> None:
     """Add the document to the index. Any failure is logged: the report is published all the same."""
-    now = deps.clock.now()
-
-    def change(known: Index) -> Index:
-        fresh = known.rebuilt_at is not None and now - known.rebuilt_at < INDEX_AGE
-        if not fresh and (research := deps.research()):
-            documents = research.read_all()
-            entries = index_documents((f"{RESEARCH_ROOT}/{path}", text) for path, text in documents)
-            known = Index(entries=entries, rebuilt_at=now)
-            if problems := describe_problems(known):
-                deps.log.warning("documents_with_problems", **problems)
-        if not published.text:
-            return known
-        return known.with_entry(index_document(published.document, published.text))
-
     try:
-        deps.index().change(change)
+        index = deps.index()
+        if index.add(published.document, published.text, deps.clock.now()):
+            log_problems(index, deps.log)
     except Exception as error:  # noqa: BLE001  the run must end as what it is: published
         reason = error.sentence if isinstance(error, ExplorerError) else type(error).__name__
         deps.log.warning("research_index_not_updated", document=published.document, error=reason)

@@ -5,12 +5,8 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.similar_research import (
-    Similar,
-    describe_problems,
-    find_existing,
-)
-from idea_explorer.domain.similar_research import find_similar as rank
+from idea_explorer.domain.similar_research import Similar
+from idea_explorer.ports import Log, ResearchIndex
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.library import load_text
 from idea_explorer.usecases.run_events import emit_end
@@ -18,10 +14,15 @@ from idea_explorer.usecases.run_events import emit_end
 
 def similar(idea: str, deps: Deps) -> list[Similar]:
     """The published research that is nearest to an idea, best first."""
-    index = deps.index().load()
-    if problems := describe_problems(index):
-        deps.log.warning("documents_with_problems", **problems)
-    return rank(idea, index)
+    index = deps.index()
+    found = index.find_similar(idea)
+    log_problems(index, deps.log)
+    return found
+
+
+def log_problems(index: ResearchIndex, log: Log) -> None:
+    if problems := index.describe_problems():
+        log.warning("documents_with_problems", **problems)
 
 
 def reuse(
@@ -38,7 +39,7 @@ def reuse(
     """
     if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
-    found = find_existing(request.idea, request.mode, deps.index().load())
+    found = deps.index().find_existing(request.idea, request.mode)
     text = load_text(found, deps) if found else None
     if found is None or text is None:
         return None

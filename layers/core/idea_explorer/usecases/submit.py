@@ -19,7 +19,7 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find_readable, inherit_from
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import Log, ResearchRepository
+    from idea_explorer.ports import ResearchIndex, ResearchRepository
 
 
 def submit(
@@ -77,7 +77,7 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
     except MissingError as error:
         # the store of this machine may be new, and the document still in the repository
         research = deps.research() if request.spec.follow_up == "document" else None
-        if research and _may_hold(request.continue_from, research, deps.log):
+        if research and _may_hold(request.continue_from, research, deps.index()):
             return None
         raise _invalid("continue_from", "there is no such exploration") from error
     if earlier.request.toolset != request.toolset:
@@ -93,12 +93,12 @@ def _parent(request: ExploreRequest, owner: str, deps: Deps) -> Exploration | No
     return earlier
 
 
-def _may_hold(exploration_id: str, research: ResearchRepository, log: Log) -> bool:
+def _may_hold(exploration_id: str, research: ResearchRepository, index: ResearchIndex) -> bool:
     """True also if the repository cannot be read now: the run looks again before it spends anything."""
     from idea_explorer.usecases.continuation import document_of  # few requests continue another
 
     try:
-        return document_of(exploration_id, research, log) is not None
+        return document_of(exploration_id, research, index) is not None
     except ExternalError:
         return True
 

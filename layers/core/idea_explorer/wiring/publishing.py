@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,12 @@ from idea_explorer.domain.webhook import WebhookTarget
 from idea_explorer.settings import Settings
 from idea_explorer.wiring import cloud
 from idea_explorer.wiring.local import system_clock
-from idea_explorer.wiring.toolsets import folder_layout, github_client, research_repository
+from idea_explorer.wiring.toolsets import (
+    folder_layout,
+    github_client,
+    github_research,
+    research_folder,
+)
 
 if TYPE_CHECKING:
     from idea_explorer.ports import (
@@ -119,14 +125,13 @@ def branch_lease(settings: Settings, clock: Clock) -> BranchLease:
 
 
 def research_index(settings: Settings) -> ResearchIndex:
-    """The index in the deployment's bucket, read by botocore alone; here, the documents themselves."""
+    """The index in the deployment's bucket, read by botocore alone; here, that of the documents."""
     if settings.in_cloud:
-        from idea_explorer.adapters.research_index import S3ResearchIndex
+        from idea_explorer.adapters.research_index.bucket import BucketIndex
         from idea_explorer.wiring.cloud import bucket
 
-        return S3ResearchIndex(bucket(settings))
-    from idea_explorer.adapters.folder.research import Folder
-    from idea_explorer.adapters.research_index import ComputedIndex
-
-    # a folder without research may get some
-    return ComputedIndex(research_repository(settings) or Folder(settings.research_dir))
+        source = partial(github_research, settings) if settings.uses_github else lambda: None
+        return BucketIndex(bucket(settings), source)
+    if settings.uses_github:
+        return github_research(settings).index
+    return research_folder(settings).index  # a folder without research may get some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,18 @@ from idea_explorer.wiring.local import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from idea_explorer.adapters.folder.layout import Layout
+    from idea_explorer.adapters.folder.research import Folder
     from idea_explorer.adapters.github.client import GitHubClient
+    from idea_explorer.adapters.github.research import GitHub
     from idea_explorer.agent.toolset import Toolset
     from idea_explorer.domain.transcript import AnyEntry
     from idea_explorer.ports import ChangeWriter, Log, ResearchRepository, UploadedFiles, Uploads
+
+INDEX_FILE = "research-index.db"
+MAX_FOLDERS = 4  # whose index stays open; a process has one, tests have more
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +75,37 @@ def github_client(settings: Settings, repository: str | None = None) -> GitHubCl
 def research_repository(settings: Settings) -> ResearchRepository | None:
     """GitHub if it is configured, else the folder if it contains research, else None."""
     if settings.uses_github:
-        from idea_explorer.adapters.github.research import DocumentCache, GitHub
+        return github_research(settings)
+    folder = research_folder(settings)
+    return folder if folder.has_research else None
 
-        return GitHub(github_client(settings), settings.github_branch, DocumentCache())
+
+def github_research(settings: Settings) -> GitHub:
+    from idea_explorer.adapters.github.research import GitHub
+
+    return GitHub(github_client(settings), settings.github_branch, _index_file(settings))
+
+
+def research_folder(settings: Settings) -> Folder:
+    return _folder(settings.research_dir, folder_layout(settings), _index_file(settings))
+
+
+@lru_cache(maxsize=MAX_FOLDERS)
+def _folder(root: Path, layout: Layout, index_file: Path | None) -> Folder:
     from idea_explorer.adapters.folder.research import Folder
 
-    folder = Folder(settings.research_dir, folder_layout(settings))
-    return folder if folder.has_research else None
+    return Folder(root, layout, index_file)
+
+
+def _index_file(settings: Settings) -> Path | None:
+    """In the folder with everything else that this machine stores, if there is one; on Lambda, where a
+    function may write files that stay for the next call."""
+    if not settings.in_cloud:
+        return settings.data_dir / INDEX_FILE
+    from idea_explorer.adapters.files import find_private_folder
+
+    folder = find_private_folder() if settings.on_lambda else None
+    return folder / INDEX_FILE if folder else None
 
 
 def folder_layout(settings: Settings) -> Layout:

@@ -59,7 +59,7 @@ CALLS: dict[str, Callable[[GitHubClient, str], object]] = {
     ),
     "tree": lambda client, name: GitHubTree(client, name).find("key.txt"),
     "document": lambda client, name: GitHub(client, "main").read(ResearchPath(name)),
-    "documents": lambda client, name: GitHub(client, name).read_all(),
+    "documents": lambda client, name: GitHub(client, name).search("tea", 5)[0],
     "list": lambda client, name: GitHub(client, name).list(),
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.github.client import GitHubClient
-from idea_explorer.adapters.github.research import DocumentCache, GitHub
+from idea_explorer.adapters.github.research import GitHub
 from idea_explorer.agent.tool_calls import Executed, Retried
 from idea_explorer.agent.validation import Validated
 from idea_explorer.domain.errors import ExternalError
@@ -182,46 +182,60 @@ def test_an_empty_repository_has_no_research(tmp_path: Path) -> None:
         assert call(server, "search_research", {"query": "x"}).payload["totalFound"] == 0
 
 
-def test_searching_fetches_one_archive_while_the_branch_stands_still(
+def opened(github: FakeGitHub, index_file: Path, branch: str | None = "main") -> GitHub:
+    """A new client each time, as a new process would have."""
+    client = GitHubClient("acme/ideas", lambda: "t", github.url)
+    return GitHub(client, branch, index_file)
+
+
+def searched(repository: GitHub) -> set[str]:
+    return {found.path for found in repository.search("md", 20)[0]}
+
+
+def count(github: FakeGitHub, part: str) -> int:
+    return sum(part in request.path for request in github.requests)
+
+
+def test_searching_fetches_one_archive_and_then_what_changed(
     github: FakeGitHub, tmp_path: Path
 ) -> None:
-    cache = DocumentCache(tmp_path / "cache")
-
-    def documents() -> dict[str, str]:
-        # a new client each time, as a new process would have
-        return dict(
-            GitHub(GitHubClient("acme/ideas", lambda: "t", github.url), "main", cache).read_all()
-        )
-
-    first, again = documents(), documents()
-    archives = sum("/codeload/" in request.path for request in github.requests)
-    github.create_repository("acme/ideas").commit({"ideas/new.md": "# New"})
-    later = documents()
+    file = tmp_path / "index.db"
+    first, again = searched(opened(github, file)), searched(opened(github, file))
+    repository = github.create_repository("acme/ideas")
+    repository.commit({"ideas/new.md": "# New", "ideas/latin.md": None, "other.md": "x"})
+    later = opened(github, file)
 
     assert first == again
-    assert archives == 1
-    assert set(later) - set(first) == {"new.md"}
+    assert first - searched(later) == {"latin.md"}
+    assert searched(later) - first == {"new.md"}
+    assert later.search("new", 5)[0][0].text == "# New"
+    assert (count(github, "/codeload/"), count(github, "/git/blobs/")) == (1, 1)
 
 
-def test_a_cache_keeps_few_and_trusts_no_folder_that_others_may_write(tmp_path: Path) -> None:
-    cache = DocumentCache(tmp_path / "cache")
-    for number in range(20):
-        cache.put(f"acme/ideas@{number}", [("a.md", str(number))])
-    kept = [number for number in range(20) if cache.get(f"acme/ideas@{number}")]
-    newest = cache.get("acme/ideas@19")
-    (tmp_path / "cache").chmod(0o777)
+def test_many_changes_come_in_one_archive(github: FakeGitHub, tmp_path: Path) -> None:
+    file = tmp_path / "index.db"
+    searched(opened(github, file))
+    new = {f"ideas/new{number}.md": f"# Number {number}" for number in range(30)}
+    github.create_repository("acme/ideas").commit(new)
 
-    assert newest == [("a.md", "19")]
-    assert len(kept) == 8
-    assert cache.get("acme/ideas@19") is None
+    assert opened(github, file).search("number", 5)[1] == 30
+    assert (count(github, "/codeload/"), count(github, "/git/blobs/")) == (2, 0)
+
+
+def test_an_index_of_documents_that_are_gone_is_emptied(github: FakeGitHub, tmp_path: Path) -> None:
+    repository = opened(github, tmp_path / "index.db")
+    assert searched(repository)
+    paths = [path for path in FILES if path.startswith("ideas/")]
+    github.create_repository("acme/ideas").commit(dict.fromkeys(paths))
+    assert searched(repository) == set()
 
 
 def test_an_archive_that_breaks_off_is_an_error_and_not_kept(
     github: FakeGitHub, tmp_path: Path
 ) -> None:
-    cache = DocumentCache(tmp_path / "cache")
-    repository = GitHub(GitHubClient("acme/ideas", lambda: "t", github.url), "main", cache)
+    repository = opened(github, tmp_path / "index.db")
     github.faults.cut("codeload")
     with pytest.raises(ExternalError):
-        repository.read_all()
-    assert dict(repository.read_all())["market/2024-06.md"].startswith("# Tea")
+        repository.search("tea", 5)
+    (tea,), _ = repository.search("tea", 5)
+    assert tea.text.startswith("# Tea")

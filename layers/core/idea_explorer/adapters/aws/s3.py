@@ -40,6 +40,11 @@ class Bucket:
             return False
         return True
 
+    def delete(self, key: str) -> None:
+        """Nothing happens if there is no such object."""
+        with map_aws_errors(SYSTEM):
+            self._connect().delete_object(Bucket=self._name, Key=key)
+
     def get(self, key: str) -> bytes:
         return self.get_with_metadata(key)[0]
 

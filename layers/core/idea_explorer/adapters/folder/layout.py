@@ -15,9 +15,8 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 
 SKIPPED_FOLDERS = frozenset({"node_modules"})  # and hidden ones
-MAX_VISITED = (
-    20_000  # files of a folder that are looked at: notes are fewer, a home folder has more
-)
+# Files of a folder that are looked at: 20,000 documents with their logs are fewer, a home folder has more.
+MAX_VISITED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +56,10 @@ def find_layout(
 def is_note(path: str) -> bool:
     """Whether a file of a folder of notes is a document: other files may be anything, also secret."""
     *folders, name = path.split("/")
-    return name.lower().endswith(READABLE) and not any(map(_is_skipped, [*folders, name]))
+    return name.lower().endswith(READABLE) and not any(map(is_skipped, [*folders, name]))
 
 
-def _is_skipped(name: str) -> bool:
+def is_skipped(name: str) -> bool:
     return name.startswith(".") or name in SKIPPED_FOLDERS
 
 
@@ -73,7 +72,7 @@ def walk_files(
     root = root.resolve()
     visited = 0
     for folder, folders, names, descriptor in os.fwalk(root, follow_symlinks=False):
-        folders[:] = sorted(name for name in folders if not _is_skipped(name))
+        folders[:] = sorted(name for name in folders if not is_skipped(name))
         inside = Path(folder).relative_to(root)
         for name in names:
             visited += 1

@@ -1,10 +1,14 @@
 """A folder as the research repository: the documents below its `ideas/`, or, without one, its notes."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.layout import Layout, is_note, walk_files
+from idea_explorer.adapters.folder.scan import Scan, Stamp, are_same
+from idea_explorer.adapters.research_index.index import DocumentIndex
+from idea_explorer.adapters.research_index.sources import Changes, FileChange
 from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
     LinkError,
@@ -21,15 +25,20 @@ from idea_explorer.domain.errors import (
     NotTextError,
 )
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
-from idea_explorer.ports import Document, DocumentInfo
+from idea_explorer.ports import Document, DocumentInfo, FoundDocument
+
+CUT, COMPLETE = "cut", "complete"  # the states of an index: whether it holds all documents
 
 
 class Folder:
-    """Follows no links, so nothing outside is ever read; of a folder of notes, nothing but notes."""
+    """Follows no links, so nothing outside is ever read; of a folder of notes, nothing but notes. Its index
+    is in a file, or else in memory."""
 
     reads_any_name = True
 
-    def __init__(self, root: Path, layout: Layout | None = None) -> None:
+    def __init__(
+        self, root: Path, layout: Layout | None = None, index_file: Path | None = None
+    ) -> None:
         if not root.is_dir():
             problem = "is a file, not a folder" if root.exists() else "does not exist"
             raise ConfigurationError(
@@ -40,6 +49,12 @@ class Folder:
         self.is_cut = False
         self._layout = layout or Layout()
         self._ideas = root / self._layout.locate(RESEARCH_ROOT)
+        self._stamps: Mapping[str, Stamp] = {}  # of the last look, if nothing had changed
+        self.index = DocumentIndex(self, index_file)
+
+    @property
+    def identity(self) -> str:
+        return f"folder {'of notes ' if self._layout.is_flat else ''}{self.root.absolute()}"
 
     @property
     def has_research(self) -> bool:
@@ -50,8 +65,11 @@ class Folder:
         return sum(path.lower().endswith(READABLE) for path, _ in self._files())
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
-        name = self._find_name(path)
-        if self._layout.is_flat and not is_note(name):
+        return self._read(self._find_name(path), limit)
+
+    def _read(self, name: str, limit: int) -> Document:
+        path = _displayable(name)
+        if not self._is_listed(name):
             raise DocumentMissingError(f"{path} is not a document.")
         try:
             data = read_file(self.root, self._layout.locate(f"{RESEARCH_ROOT}/{name}"), limit)
@@ -76,23 +94,51 @@ class Folder:
         return next((name for name, _ in self._files() if _displayable(name) == path), path)
 
     def list(self) -> Sequence[DocumentInfo]:
-        return [
-            DocumentInfo(_displayable(path), info.st_size) for path, info in sorted(self._files())
-        ]
+        return self.index.list()
 
-    def read_all(self) -> Sequence[tuple[str, str]]:
-        return [
-            (_displayable(path), document.content)
-            for path, info in sorted(self._files())
-            if path.lower().endswith(READABLE)
-            and info.st_size <= limits.MAX_DOCUMENT_BYTES
-            and (document := self._read_if_there(ResearchPath(path)))
-        ]
+    def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
+        return self.index.search(query, limit)
 
-    def _read_if_there(self, path: ResearchPath) -> Document | None:
+    def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
+        if state == COMPLETE and self._stamps and self.has_research and are_same(self._stamps):
+            return None
+        self._stamps = {}
+        known = versions()
+        now_ns = round(SystemClock().now().timestamp() * 1e9)
+        scan = Scan(os.path.realpath(self._ideas), now_ns, self._is_listed)
+        if self.has_research:
+            # where not everything was looked at, nothing is known of the folders
+            scan.look({} if state == CUT else known)
+        self.is_cut = scan.is_cut
+        changed = [name for name, (version, _) in scan.found.items() if known.get(name) != version]
+        unsettled = [name for name in scan.found if known.get(name) == "" and name[-1] != "/"]
+        gone = [name for name in known if name not in scan.found]
+        if not (changed or unsettled or gone):
+            self._stamps = scan.stamps
+            return None
+        files = self._read_changes(sorted({*changed, *unsettled}), scan, gone)
+        return Changes(files, CUT if scan.is_cut else COMPLETE)
+
+    def _is_listed(self, name: str) -> bool:
+        return not self._layout.is_flat or is_note(name)
+
+    def _read_changes(
+        self, changed: Iterable[str], scan: Scan, gone: Iterable[str]
+    ) -> Iterator[FileChange]:
+        for name in changed:
+            version, size = scan.found[name]
+            text: str | None = None
+            if name.lower().endswith(READABLE) and size <= limits.MAX_DOCUMENT_BYTES:
+                document = self._read_if_there(name)
+                text = document.content if document else None
+            yield FileChange(name, version, size, text)
+        for name in gone:
+            yield FileChange(name, None)
+
+    def _read_if_there(self, name: str) -> Document | None:
         """None for a file that was removed or exchanged since it was listed, or may not be read."""
         try:
-            return self.read(path)
+            return self._read(name, limits.MAX_DOCUMENT_BYTES)
         except ExternalError:
             return None
 
@@ -102,7 +148,7 @@ class Folder:
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         if self.has_research:
             for path, info in walk_files(self._ideas, self._note_cut):
-                if not self._layout.is_flat or is_note(path):
+                if self._is_listed(path):
                     yield path, info
 
 

@@ -2,22 +2,15 @@
 
 import base64
 import binascii
-import hashlib
-import json
-import os
-import stat
-import tempfile
-import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from idea_explorer import __version__
-from idea_explorer.adapters.files import DiskCache
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.code import GitHubCode
-from idea_explorer.adapters.github.responses import GitRef, parse, unreadable
+from idea_explorer.adapters.github.responses import GitRef, TreeEntry, TreeListing, parse
+from idea_explorer.adapters.research_index.index import DocumentIndex
+from idea_explorer.adapters.research_index.sources import Changes, FileChange
 from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.domain import limits
 from idea_explorer.domain.blobs import blob_sha
@@ -29,74 +22,27 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     UpstreamConflictError,
 )
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath, encode_name
-from idea_explorer.ports import Document, DocumentInfo
+from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath
+from idea_explorer.ports import Document, DocumentInfo, FoundDocument
 
-MAX_COMMITS = 8  # only the head of a repository is asked for, so older ones are rarely needed again
-MAX_BYTES = 20_000_000  # of one commit, compressed; a function has 512 MB of disk
-
-
-class DocumentCache:
-    """What cannot be read or written counts as missing. The documents of a commit never change."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or Path(tempfile.gettempdir()) / f"idea-explorer-{_user()}"
-        self._files = DiskCache(
-            self._folder, ".json.z", max_files=MAX_COMMITS, max_bytes=MAX_COMMITS * MAX_BYTES
-        )
-
-    def get(self, name: str) -> list[tuple[str, str]] | None:
-        try:
-            if not self._is_private():
-                return None
-            rows = json.loads(zlib.decompress(self._files.path(_hash(name)).read_bytes()))
-        except (OSError, ValueError, zlib.error):
-            return None
-        return [(path, text) for path, text in rows]
-
-    def put(self, name: str, documents: Sequence[tuple[str, str]]) -> None:
-        data = zlib.compress(json.dumps(documents).encode("utf-8", "surrogatepass"), 1)
-        if len(data) > MAX_BYTES:
-            return
-        with suppress(OSError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not self._is_private():
-                return
-            with self._files.new_file() as (part, file):
-                file.write(data)
-                file.flush()
-                self._files.add(part, _hash(name))
-
-    def _is_private(self) -> bool:
-        """Whether only we can have written to the folder: its default name is easy to guess."""
-        info = self._folder.lstat()
-        if not stat.S_ISDIR(info.st_mode):
-            return False
-        return os.name == "nt" or (info.st_uid == os.getuid() and not info.st_mode & 0o022)
-
-
-def _hash(name: str) -> str:
-    return hashlib.sha256(f"{__version__}\n{name}".encode()).hexdigest()[:40]
-
-
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-
-
-SEARCHABLE = (b".md", b".markdown", b".txt")
+LINK = "120000"
+MAX_BLOBS = 20  # more documents than this come faster in one archive
 ARCHIVE_LIMITS = limits.CodeLimits(max_file_bytes=limits.MAX_DOCUMENT_BYTES)
 
 
 class GitHub:
+    """The documents of a commit never change, so the index is current for as long as the branch is."""
+
     reads_any_name = False
     is_cut = False
 
     def __init__(
-        self, client: GitHubClient, branch: str | None, cache: DocumentCache | None = None
+        self, client: GitHubClient, branch: str | None, index_file: Path | None = None
     ) -> None:
         self._client = client
-        self._branch = branch
-        self._cache = cache
+        self._branch = self._given_branch = branch
+        self.identity = f"GitHub {client.repository} {branch or ''}"
+        self.index = DocumentIndex(self, index_file)
 
     def read(self, path: ResearchPath, *, limit: int = limits.MAX_DOCUMENT_BYTES) -> Document:
         """Verifies the response before trusting it: a link and a truncated body both change the sha."""
@@ -117,37 +63,79 @@ class GitHub:
 
     def list(self) -> Sequence[DocumentInfo]:
         try:
-            root = self._client.get("git", "trees", self._head())
-            ideas = [e for e in root["tree"] if e["path"] == RESEARCH_ROOT and e["type"] == "tree"]
-            if not ideas:
-                return []
-            tree = self._client.get("git", "trees", str(ideas[0]["sha"]), recursive=1)
-            return [
-                DocumentInfo(entry["path"], entry.get("size", 0))
-                for entry in tree["tree"]
-                if entry["type"] == "blob" and entry["mode"] != "120000"
-            ]
+            files, _ = self._list_files(self._head())
         except UpstreamConflictError:
             return []  # an empty repository
-        except (KeyError, TypeError) as error:
-            raise unreadable() from error
+        return [DocumentInfo(entry.path, entry.size) for entry in files]
 
-    def read_all(self) -> Sequence[tuple[str, str]]:
-        """Downloads one tarball instead of each document, and nothing while the branch is unchanged."""
+    def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
+        return self.index.search(query, limit)
+
+    def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
+        """Reads the documents that changed; where those are many, all of them in one archive."""
         try:
-            reference = self._client.get("git", "ref", "heads", *self._head().split("/"))
-            sha = parse(GitRef, reference).sha
-            name = f"{self._client.repository}@{sha}"
-            cached = self._cache.get(name) if self._cache else None
-            if cached is not None:
-                return cached
-            with GitHubCode(self._client).download(sha) as archive:
-                documents = _read_documents(archive, sha)
+            sha = self._find_commit()
         except (UpstreamConflictError, DocumentMissingError):
-            return []
-        if self._cache:
-            self._cache.put(name, documents)
-        return documents
+            sha = ""  # an empty repository, or one without the branch
+            self._branch = self._given_branch  # the default branch may have another name by now
+        if sha == state:
+            return None
+        known = versions()
+        changed = self._compare(sha, known) if sha and known else None
+        if not sha:
+            files: Iterator[FileChange] = (FileChange(name, None) for name in known)
+        elif changed is not None and len(changed) <= MAX_BLOBS:
+            files = map(self._read_change, changed)
+        else:
+            files = self._read_archive(sha, known)
+        return Changes(files, sha)
+
+    def _find_commit(self) -> str:
+        reference = self._client.get("git", "ref", "heads", *self._head().split("/"))
+        return parse(GitRef, reference).sha
+
+    def _compare(self, sha: str, known: Mapping[str, str]) -> Sequence[FileChange] | None:
+        """The changes without their texts; None if GitHub does not list all files."""
+        files, is_cut = self._list_files(sha)
+        if is_cut:
+            return None
+        found = {
+            entry.path: FileChange(entry.path, entry.sha, entry.size)
+            for entry in files
+            if _is_searched(entry.path, entry.size)
+        }
+        gone = [FileChange(name, None) for name in known if name not in found]
+        return [*gone, *(c for name, c in found.items() if known.get(name) != c.version)]
+
+    def _list_files(self, commit: str) -> tuple[Sequence[TreeEntry], bool]:
+        """The files below `ideas/`, and whether there are more than GitHub lists."""
+        root = parse(TreeListing, self._client.get("git", "trees", commit))
+        ideas = next((e for e in root.tree if e.path == RESEARCH_ROOT and e.type == "tree"), None)
+        if ideas is None:
+            return [], False
+        listing = parse(TreeListing, self._client.get("git", "trees", ideas.sha, recursive=1))
+        files = [e for e in listing.tree if e.type == "blob" and e.mode != LINK]
+        return files, listing.truncated
+
+    def _read_change(self, change: FileChange) -> FileChange:
+        if change.version is None:
+            return change
+        data = _decode(self._client.get("git", "blobs", change.version))
+        if blob_sha(data) != change.version:
+            raise ContentMismatchError(f"The content of {change.name} does not match its sha.")
+        return _with_text(change.name, data)
+
+    def _read_archive(self, sha: str, known: Mapping[str, str]) -> Iterator[FileChange]:
+        root = f"{RESEARCH_ROOT}/".encode()
+        gone = set(known)
+        with GitHubCode(self._client).download(sha) as archive:
+            for item in read_tarball(archive, sha, ARCHIVE_LIMITS):
+                name = item.name.removeprefix(root).decode("utf-8", "surrogateescape")
+                is_below = item.name.startswith(root)
+                if item.data is not None and is_below and _is_searched(name, len(item.data)):
+                    gone.discard(name)
+                    yield _with_text(name, item.data)
+        yield from (FileChange(name, None) for name in gone)
 
     def _head(self) -> str:
         if self._branch is None:
@@ -164,15 +152,9 @@ def _decode(response: dict[str, Any]) -> bytes:
         return b""
 
 
-def _read_documents(archive: BinaryIO, sha: str) -> list[tuple[str, str]]:
-    """The searchable documents below `ideas/`, sorted by path."""
-    root = f"{RESEARCH_ROOT}/".encode()
-    documents = [
-        (
-            encode_name(item.name.removeprefix(root))[0],
-            item.data.decode("utf-8", "replace"),
-        )
-        for item in read_tarball(archive, sha, ARCHIVE_LIMITS)
-        if item.data is not None and item.name.startswith(root) and item.name.endswith(SEARCHABLE)
-    ]
-    return sorted(documents)
+def _is_searched(name: str, size: int) -> bool:
+    return name.lower().endswith(READABLE) and size <= limits.MAX_DOCUMENT_BYTES
+
+
+def _with_text(name: str, data: bytes) -> FileChange:
+    return FileChange(name, blob_sha(data), len(data), data.decode("utf-8", "replace"))

@@ -18,16 +18,22 @@ BUSY_TIMEOUT_SECONDS = 30.0
 
 
 class Database:
-    def __init__(self, path: Path, schema: str) -> None:
+    """Without a path it is kept in memory, for this process alone, and begins with `content`."""
+
+    def __init__(self, path: Path | None, schema: str, content: bytes = b"") -> None:
         try:
-            if not path.parent.is_dir():
-                make_private_folder(path.parent)
-            # SQLite gives the files beside it (-wal, -shm) the same permissions
-            make_private_file(path)
+            if path:
+                _make_private(path)
             self._connection = sqlite3.connect(
-                path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+                path or ":memory:",
+                timeout=BUSY_TIMEOUT_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
             )
-            _use_wal(self._connection)
+            if path:
+                _use_wal(self._connection)
+            elif content:
+                self._connection.deserialize(content)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(schema)
         except (OSError, sqlite3.Error) as error:
@@ -62,6 +68,13 @@ class Database:
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         rows = self.rows(query, values)
         return rows[0] if rows else None
+
+
+def _make_private(path: Path) -> None:
+    if not path.parent.is_dir():
+        make_private_folder(path.parent)
+    # SQLite gives the files beside it (-wal, -shm) the same permissions
+    make_private_file(path)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,147 @@
+"""What has changed in a folder since it was last looked at, by what the file system says of its files.
+
+A folder whose time has not changed has the same names in it, so that only its files are looked at, one system
+call each. A time counts once it is old enough: within one tick of the clock a file can change twice.
+"""
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from idea_explorer.adapters.folder import layout
+from idea_explorer.adapters.safe_files import open_folder
+from idea_explorer.domain.publication import is_log
+
+TICK_NS = 2_000_000_000  # two seconds, as FAT counts them
+TOP = "/"
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+
+
+def stamp(info: os.stat_result) -> Stamp:
+    """Another one for another file or content. The time of the last change of a file's entry is the file
+    system's own: nobody can set it."""
+    return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+
+
+def are_same(stamps: Mapping[str, Stamp]) -> bool:
+    """Whether all files and folders still have these stamps, by their paths."""
+    try:
+        return all(stamp(os.lstat(path)) == known for path, known in stamps.items())
+    except OSError:
+        return False
+
+
+@dataclass
+class Scan:
+    """The files and folders that are there, each with its version and size. `is_cut` says that there are
+    more than are looked at."""
+
+    root: str
+    now_ns: int
+    is_listed: Callable[[str], bool]
+    found: dict[str, tuple[str, int]] = field(default_factory=dict)
+    is_cut: bool = False
+    _stamps: dict[str, Stamp] = field(default_factory=dict)
+    _visited: int = 0
+
+    @property
+    def stamps(self) -> Mapping[str, Stamp]:
+        """Of everything that was looked at, by its path; empty where one may not count yet."""
+        is_settled = not self.is_cut and all(version for version, _ in self.found.values())
+        return self._stamps if is_settled else {}
+
+    def look(self, known: Mapping[str, str]) -> None:
+        """`known` are the versions of an earlier look, by name; those of folders end in a slash."""
+        names_in = _group(known)
+        waiting = [TOP]
+        while waiting and not self.is_cut:
+            folder = waiting.pop()
+            version = self._version_of(folder)
+            if version is None:
+                continue
+            self.found[folder] = (version, 0)
+            if version and known.get(folder) == version:
+                inner = self._look_at(names_in.get(folder, ()), known)
+            else:
+                inner = self._list(folder)
+            waiting += sorted(inner, reverse=True)
+
+    def _version_of(self, folder: str) -> str | None:
+        """None if it is not a folder, or no longer."""
+        path = self.root if folder == TOP else f"{self.root}/{folder[:-1]}"
+        try:
+            info = os.lstat(path)
+        except OSError:
+            return None
+        return self._version(path, info) if stat.S_ISDIR(info.st_mode) else None
+
+    def _look_at(self, names: Iterable[str], known: Mapping[str, str]) -> list[str]:
+        folders: list[str] = []
+        for name in names:
+            if name.endswith("/"):
+                folders.append(name)
+            elif is_log(name) and known[name]:
+                self.found[name] = (known[name], 0)  # it is neither listed nor searched
+            else:
+                self._add(name)
+        return folders
+
+    def _list(self, folder: str) -> list[str]:
+        """The files of a folder are added; returns the folders in it."""
+        prefix = "" if folder == TOP else folder
+        folders: list[str] = []
+        try:
+            with (
+                open_folder(Path(self.root), prefix.split("/")[:-1]) as descriptor,
+                os.scandir(descriptor) as entries,
+            ):
+                for entry in entries:
+                    if not entry.is_dir(follow_symlinks=False):
+                        self._visit(f"{prefix}{entry.name}", descriptor)
+                    elif not layout.is_skipped(entry.name):
+                        folders.append(f"{prefix}{entry.name}/")
+                    if self.is_cut:
+                        break
+        except OSError:
+            self.found[folder] = ("", 0)  # it may be listed another time
+        return folders
+
+    def _visit(self, name: str, folder: int) -> None:
+        self._visited += 1
+        self.is_cut = self._visited > layout.MAX_VISITED
+        last = name.rpartition("/")[2]
+        if not self.is_cut and not last.startswith(".") and self.is_listed(name):
+            self._add(name, folder)
+
+    def _add(self, name: str, folder: int | None = None) -> None:
+        path = f"{self.root}/{name}"
+        with suppress(OSError):  # it was removed, or may not be looked at
+            if folder is None:
+                info = os.lstat(path)
+            else:
+                info = os.stat(name.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(info.st_mode):
+                self.found[name] = (self._version(path, info), info.st_size)
+
+    def _version(self, path: str, info: os.stat_result) -> str:
+        """Empty if it may still change without another time."""
+        if self.now_ns - info.st_ctime_ns < TICK_NS:
+            return ""
+        self._stamps[path] = stamp(info)
+        return "{:x}.{:x}.{:x}.{:x}".format(*stamp(info))
+
+
+def _group(names: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """The names directly in each folder."""
+    grouped: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        if name != TOP:
+            inside, slash, _ = name.rstrip("/").rpartition("/")
+            grouped[f"{inside}/" if slash else TOP].append(name)
+    return grouped

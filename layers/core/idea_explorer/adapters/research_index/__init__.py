@@ -1,0 +1,1 @@
+"""The index of research documents: one SQLite file, kept current from where the documents are."""

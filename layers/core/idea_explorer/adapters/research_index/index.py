@@ -1,0 +1,115 @@
+"""The index of a folder or repository: brought up to date whenever it is asked, from what has changed."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from idea_explorer import __version__
+from idea_explorer.adapters.clock import SystemClock
+from idea_explorer.adapters.research_index import queries
+from idea_explorer.adapters.research_index.file import IndexFile, is_busy, is_damage
+from idea_explorer.adapters.research_index.sources import DocumentSource
+from idea_explorer.adapters.research_index.tables import DamagedIndexError
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.similar_research import IndexEntry, Similar
+from idea_explorer.ports import Clock, DocumentInfo, FoundDocument
+
+ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
+# Looking at a file takes a few microseconds. With many of them it is not done at every call, but so that it
+# takes a tenth of the time at most.
+ALWAYS_LOOKED_AT = 100
+SECONDS_PER_FILE = 0.000_05
+
+T = TypeVar("T")
+
+
+class Queries:
+    """The questions, to an index that `_ask` brings up to date, unless `as_known`."""
+
+    def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
+        raise NotImplementedError
+
+    def find_similar(self, idea: str) -> list[Similar]:
+        return self._ask(lambda db: queries.find_similar(db, idea))
+
+    def find_existing(self, idea: str, mode: str) -> IndexEntry | None:
+        return self._ask(lambda db: queries.find_existing(db, idea, mode))
+
+    def find_exploration(self, exploration_id: str) -> IndexEntry | None:
+        return self._ask(lambda db: queries.find_exploration(db, exploration_id))
+
+    def find_document(self, path: str) -> IndexEntry | None:
+        return self._ask(lambda db: queries.find_document(db, path))
+
+    def list_documents(
+        self, search: str, limit: int, offset: int
+    ) -> tuple[Sequence[IndexEntry], int]:
+        return self._ask(lambda db: queries.list_documents(db, search, limit, offset))
+
+    def describe_problems(self) -> JsonObject:
+        """Of the documents as they were when something else was asked."""
+        return self._ask(queries.describe_problems, as_known=True)
+
+
+class DocumentIndex(Queries):
+    """Shared by threads, and its file by processes. Without a path it is kept in memory."""
+
+    def __init__(
+        self, source: DocumentSource, path: Path | None = None, clock: Clock | None = None
+    ) -> None:
+        self._source = source
+        self._path = path
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._file: IndexFile | None = None
+        self._look_again_at = 0.0
+
+    def list(self) -> Sequence[DocumentInfo]:
+        return self._ask(queries.list_files)
+
+    def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
+        return self._ask(lambda db: queries.search(db, query, limit))
+
+    def add(self, document: str, text: str, now: datetime) -> bool:
+        """Nothing to do: the document is found where it was published."""
+        return False
+
+    def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
+        with self._lock:  # of several who ask at once, one brings it up to date
+            if self._file is None:
+                # what another version has read of a document, this one may read otherwise
+                identity = f"{__version__} {self._source.identity}"
+                self._file = IndexFile(self._path, identity)
+            file = self._file
+            for _ in range(ATTEMPTS - 1):
+                try:
+                    if not as_known:
+                        self._refresh(file)
+                    return question(file.db)
+                except (sqlite3.DatabaseError, DamagedIndexError) as error:
+                    self._look_again_at = 0.0
+                    if is_damage(error):
+                        file.reset()
+                    else:
+                        file.use_memory()
+            self._refresh(file)
+            return question(file.db)
+
+    def _refresh(self, file: IndexFile) -> None:
+        if self._clock.monotonic() < self._look_again_at:
+            return
+        try:
+            if changes := self._source.find_changes(file.state, file.versions):
+                file.apply(changes.files)
+                file.set_state(changes.state)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            # another process writes what has changed; it may take its time
+        count = file.count_files()
+        wait = count * SECONDS_PER_FILE if count > ALWAYS_LOOKED_AT else 0.0
+        self._look_again_at = self._clock.monotonic() + wait

@@ -1,0 +1,187 @@
+"""What an index is asked. None of it takes longer because there are more documents, except for words that
+many of them have."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from idea_explorer.adapters.research_index.tables import (
+    load_entry,
+    load_name,
+    load_text,
+    show_name,
+)
+from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain import similar_research
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.publication import hash_idea
+from idea_explorer.domain.search_words import match_any
+from idea_explorer.domain.similar_research import (
+    BODY_WEIGHT,
+    MAX_LOGGED,
+    MAX_SIMILAR,
+    IndexEntry,
+    Similar,
+    extract_query,
+    extract_terms,
+    find_newest,
+    rank_similar,
+    weigh,
+)
+from idea_explorer.ports import DocumentInfo, FoundDocument
+
+MAX_LOOKED_AT = 20_000  # of the places where terms of an idea are, those of the rarest terms first
+MAX_CANDIDATES = 30  # by the words they share with an idea, and by the share of their subject
+
+_CANDIDATES = """
+WITH asked (term, weight) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)
+),
+scored AS MATERIALIZED (
+    SELECT document,
+        sum(weight * iif(share > 0, 1.0, ?2)) AS found, sum(weight * share) AS about
+    FROM asked CROSS JOIN terms USING (term) GROUP BY document
+)
+SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT ?3)
+UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT ?3)
+UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ?4 ORDER BY path LIMIT ?5)
+"""
+
+# every word is part of the title, the idea, the path or the verdict, or all of its terms are in the document
+_LISTED = """
+WITH listed AS (
+    SELECT id, path, entry, entry_hash, coalesce(json_extract(entry, '$.date'), '') AS date,
+        json_extract(entry, '$.title') AS title, lower(
+            json_extract(entry, '$.title') || ' ' || coalesce(json_extract(entry, '$.idea'), '')
+            || ' ' || path || ' ' || coalesce(json_extract(entry, '$.verdict'), '')
+        ) AS shown
+    FROM documents
+)
+SELECT {} FROM listed WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(?1) AS word
+    WHERE instr(shown, json_extract(word.value, '$[0]')) = 0 AND (
+        json_array_length(word.value, '$[1]') = 0
+        OR EXISTS (
+            SELECT 1 FROM json_each(word.value, '$[1]') AS wanted WHERE NOT EXISTS (
+                SELECT 1 FROM terms WHERE terms.term = wanted.value AND terms.document = listed.id
+            )
+        )
+    )
+)
+"""
+_COUNT = _LISTED.format("count(*)")
+_PAGE = (
+    _LISTED.format("entry, entry_hash")
+    + "ORDER BY date DESC, title COLLATE NOCASE, path LIMIT ?2 OFFSET ?3"
+)
+
+
+def find_similar(db: Database, idea: str) -> list[Similar]:
+    """Looks closely at the documents that share the rarest words of the idea."""
+    asked = extract_query(idea)
+    ((total,),) = db.rows("SELECT count(*) FROM documents")
+    rare = _choose_rarest(_count(db, asked))
+    weights = json.dumps([(term, weigh(number, total)) for term, number in rare])
+    rows = db.rows(
+        _CANDIDATES, (weights, BODY_WEIGHT, MAX_CANDIDATES, hash_idea(idea), MAX_SIMILAR)
+    )
+    candidates = _load_entries(db, [document for (document,) in rows])
+    subjects = {term for entry in candidates for term in entry.subject}
+    return rank_similar(idea, candidates, total, dict(_count(db, [*{*asked, *subjects}])))
+
+
+def _count(db: Database, terms: Sequence[str]) -> list[tuple[str, int]]:
+    """How many documents have each term, for those that any has."""
+    rows = db.rows(
+        "SELECT term, documents FROM frequencies"
+        " WHERE term IN (SELECT value FROM json_each(?)) AND documents > 0",
+        (json.dumps(terms),),
+    )
+    return [(term, number) for term, number in rows]
+
+
+def _choose_rarest(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    chosen: list[tuple[str, int]] = []
+    left = MAX_LOOKED_AT
+    for term, number in sorted(counts, key=lambda count: (count[1], count[0])):
+        if chosen and number > left:
+            break
+        left -= number
+        chosen.append((term, number))
+    return chosen
+
+
+def _load_entries(db: Database, documents: Sequence[int]) -> list[IndexEntry]:
+    rows = db.rows(
+        "SELECT entry, entry_hash FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(documents),),
+    )
+    return [load_entry(*row) for row in rows]
+
+
+def find_existing(db: Database, idea: str, mode: str) -> IndexEntry | None:
+    rows = db.rows(
+        "SELECT path FROM documents WHERE idea_key = ? AND mode = ? AND status = 'completed'",
+        (hash_idea(idea), mode),
+    )
+    newest = find_newest(path for (path,) in rows)
+    return find_document(db, newest) if newest else None
+
+
+def find_exploration(db: Database, exploration_id: str) -> IndexEntry | None:
+    row = db.row(
+        "SELECT entry, entry_hash FROM documents WHERE exploration_id = ? ORDER BY path",
+        (exploration_id,),
+    )
+    return load_entry(*row) if row and exploration_id else None
+
+
+def find_document(db: Database, path: str) -> IndexEntry | None:
+    row = db.row("SELECT entry, entry_hash FROM documents WHERE path = ?", (path,))
+    return load_entry(*row) if row else None
+
+
+def list_documents(
+    db: Database, search: str, limit: int, offset: int
+) -> tuple[list[IndexEntry], int]:
+    words = json.dumps([(word, extract_terms(word)) for word in search.lower().split()])
+    ((total,),) = db.rows(_COUNT, (words,))
+    return [load_entry(*row) for row in db.rows(_PAGE, (words, limit, offset))], total
+
+
+def describe_problems(db: Database) -> JsonObject:
+    ((count,),) = db.rows("SELECT count(*) FROM documents WHERE has_problem")
+    rows = db.rows(
+        "SELECT entry, entry_hash FROM documents WHERE has_problem ORDER BY path LIMIT ?",
+        (MAX_LOGGED,),
+    )
+    return similar_research.describe_problems(count, [load_entry(*row) for row in rows])
+
+
+def list_files(db: Database) -> list[DocumentInfo]:
+    rows = db.rows("SELECT name, size FROM files WHERE substr(name, -1) != x'2F' ORDER BY name")
+    return [DocumentInfo(show_name(load_name(name)), size) for name, size in rows]
+
+
+def search(db: Database, query: str, limit: int) -> tuple[list[FoundDocument], int]:
+    match = match_any(query)
+    if match is None:
+        return [], 0
+    # weights: a title says more than a name or a word of the text
+    rows = db.rows(
+        "SELECT path, texts.title, text, text_hash, score FROM"
+        " (SELECT rowid AS found, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words"
+        " WHERE words MATCH ? ORDER BY bm25(words, 1.0, 4.0, 1.0), rowid LIMIT ?)"
+        " JOIN documents ON id = found JOIN texts ON document = found ORDER BY score DESC, path",
+        (match, limit),
+    )
+    ((total,),) = db.rows("SELECT count(*) FROM words WHERE words MATCH ?", (match,))
+    return [
+        FoundDocument(
+            path.removeprefix(f"{RESEARCH_ROOT}/"),
+            title,
+            load_text(text, text_hash),
+            float(f"{score:.4g}"),
+        )
+        for path, title, text, text_hash, score in rows
+    ], total

@@ -1,0 +1,20 @@
+"""The words of a search, as SQLite's full-text search takes them."""
+
+import re
+
+# one spelling of a word finds the others: without accents, and in singular and plural
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+MAX_WORDS = 32  # more words do not improve the ranking
+_WORD = re.compile(r"\w+", re.UNICODE)
+
+
+def match_any(query: str) -> str | None:
+    """An expression that matches every text with one of the words; None if there are none. Any text is a
+    valid query: only its words count."""
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))[:MAX_WORDS]
+    return " OR ".join(f'"{word}"' for word in words) or None
+
+
+def make_storable(text: str) -> str:
+    """Replace half of a surrogate pair, as the bytes of a file name may become one: it cannot be stored."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,124 @@
+"""What an index notices of a folder in which people and programs work."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.folder import scan
+from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.ports import Document
+
+
+@pytest.fixture
+def ideas(tmp_path: Path) -> Path:
+    ideas = tmp_path / "ideas"
+    (ideas / "2026-01-01-tea").mkdir(parents=True)
+    (ideas / "2026-01-01-tea" / "research.md").write_text("# Tea rooms")
+    (ideas / "2026-01-01-tea" / "exploration-log.json").write_text("[]")
+    (ideas / "notes.md").write_text("# Bees")
+    return ideas
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every file had been written long ago."""
+    monkeypatch.setattr(scan, "TICK_NS", -(10**18))
+
+
+class CountedFolder(Folder):
+    reads: list[str]
+
+    def _read(self, name: str, limit: int) -> Document:
+        self.reads.append(name)
+        return super()._read(name, limit)
+
+
+def open_folder(ideas: Path) -> CountedFolder:
+    folder = CountedFolder(ideas.parent)
+    folder.reads = []
+    folder.list()
+    return folder
+
+
+def paths(folder: Folder) -> list[str]:
+    return [info.path for info in folder.list()]
+
+
+def titles(folder: Folder) -> set[str]:
+    return {found.title for found in folder.search("tea bees md research", 20)[0]}
+
+
+@pytest.mark.usefixtures("settled")
+def test_what_did_not_change_is_neither_listed_nor_read_again(
+    ideas: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(ideas)
+    folder.reads.clear()
+    listed: list[int] = []
+    real = os.scandir
+
+    def list_folder(folder: int) -> object:
+        listed.append(folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", list_folder)
+
+    assert titles(folder) == {"Tea rooms", "Bees"}
+    assert (folder.reads, listed) == ([], [])
+    (ideas / "notes.md").write_text("# Bees on roofs")
+    assert titles(folder) == {"Tea rooms", "Bees on roofs"}
+    assert (folder.reads, listed) == (["notes.md"], [])
+
+
+@pytest.mark.usefixtures("settled")
+def test_files_that_come_go_and_move_are_noticed(ideas: Path) -> None:
+    folder = open_folder(ideas)
+    (ideas / "new" / "deep").mkdir(parents=True)
+    (ideas / "new" / "deep" / "more.md").write_text("# More bees")
+    assert "new/deep/more.md" in paths(folder)
+    (ideas / "2026-01-01-tea").rename(ideas / "2026-01-02-tea")
+    assert "2026-01-02-tea/research.md" in paths(folder)
+    assert "2026-01-01-tea/research.md" not in paths(folder)
+    (ideas / "new" / "deep" / "more.md").unlink()
+    assert titles(folder) == {"Tea rooms", "Bees"}
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_folder_that_is_exchanged_for_a_link_is_left_out(ideas: Path, tmp_path: Path) -> None:
+    folder = open_folder(ideas)
+    outside = tmp_path / "outside"
+    (ideas / "2026-01-01-tea").rename(outside)
+    (ideas / "2026-01-01-tea").symlink_to(outside)
+    assert paths(folder) == ["notes.md"]
+    assert titles(folder) == {"Bees"}
+
+
+def test_a_change_that_keeps_time_and_size_is_noticed_while_the_file_is_new(ideas: Path) -> None:
+    """A clock that ticks slowly gives two writes the same time."""
+    folder = open_folder(ideas)
+    info = (ideas / "notes.md").stat()
+    (ideas / "notes.md").write_text("# Tees")
+    os.utime(ideas / "notes.md", ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert titles(folder) == {"Tea rooms", "Tees"}
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_change_whose_time_was_set_back_is_noticed(ideas: Path) -> None:
+    folder = open_folder(ideas)
+    info = (ideas / "notes.md").stat()
+    time.sleep(0.02)  # the kernel's clock ticks
+    (ideas / "notes.md").write_text("# Tees")
+    os.utime(ideas / "notes.md", ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert titles(folder) == {"Tea rooms", "Tees"}
+
+
+def test_a_folder_without_research_may_get_some(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    assert paths(folder) == []
+    (tmp_path / "ideas").mkdir()
+    (tmp_path / "ideas" / "bees.md").write_text("# Bees")
+    assert paths(folder) == ["bees.md"]
+    (tmp_path / "ideas").rename(tmp_path / "elsewhere")
+    assert paths(folder) == []

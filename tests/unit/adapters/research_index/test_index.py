@@ -1,0 +1,246 @@
+"""The index of documents: current, kept in a file, and built again whenever the file is of no use."""
+
+import itertools
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from idea_explorer.adapters.research_index import file as index_file
+from idea_explorer.adapters.research_index import index as document_index
+from idea_explorer.adapters.research_index import queries
+from idea_explorer.adapters.research_index.index import DocumentIndex
+from idea_explorer.adapters.research_index.sources import Changes, FileChange
+from tests.fakes.clock import ManualClock
+from tests.fakes.research import Documents, index_of
+
+TEXTS = {
+    "bees.md": "# Bees on roofs\n\nHoney and hives in towns.",
+    "tea/research.md": "---\nidea: Tea rooms\nexploration_id: e1\n---\n\n# Tea rooms\n\nTea does well.",
+}
+
+
+@pytest.fixture
+def documents() -> Documents:
+    return Documents(TEXTS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index.db"
+
+
+def titles(index: DocumentIndex, query: str = "honey tea") -> set[str]:
+    return {found.title for found in index.search(query, 20)[0]}
+
+
+def test_only_what_changed_is_read_again(documents: Documents) -> None:
+    index = DocumentIndex(documents)
+    assert titles(index) == {"Bees on roofs", "Tea rooms"}
+    documents.read.clear()
+    documents.texts["bees.md"] = "# Bees in gardens\n\nHoney."
+    documents.texts["new.md"] = "# New\n\nTea."
+
+    assert titles(index) == {"Bees in gardens", "Tea rooms", "New"}
+    assert documents.read == ["bees.md", "new.md"]
+    del documents.texts["bees.md"]
+    assert titles(index) == {"Tea rooms", "New"}
+    assert titles(index, "gardens roofs hives") == set()
+    assert [info.path for info in index.list()] == ["new.md", "tea/research.md"]
+
+
+def test_the_next_process_reads_nothing_again(documents: Documents, path: Path) -> None:
+    first = titles(DocumentIndex(documents, path))
+    documents.read.clear()
+    again = DocumentIndex(documents, path)
+
+    assert titles(again) == first
+    assert again.find_similar("Tea rooms")[0].path == "ideas/tea/research.md"
+    found = again.find_exploration("e1")
+    assert found is not None
+    assert found.path == "ideas/tea/research.md"
+    assert documents.read == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_changes_leaves_no_terms_behind(documents: Documents, path: Path) -> None:
+    """So that a word is as rare as the documents that have it, however often they were changed."""
+    index = DocumentIndex(documents, path)
+    before = index.find_similar("Tea rooms on roofs")
+    for number in range(3):
+        documents.texts["bees.md"] = f"# Bees on roofs {number}\n\nHoney and tea."
+        titles(index)
+    documents.texts = dict(TEXTS)
+
+    assert index.find_similar("Tea rooms on roofs") == before
+    with sqlite3.connect(path) as db:
+        counted = "SELECT term, count(*) FROM terms GROUP BY term ORDER BY term"
+        known = "SELECT term, documents FROM frequencies WHERE documents ORDER BY term"
+        assert db.execute(counted).fetchall() == db.execute(known).fetchall()
+
+
+def _change(path: Path, statement: str) -> None:
+    db = sqlite3.connect(path)
+    db.execute(statement)
+    db.commit()
+    db.close()
+
+
+def _exchange(path: Path) -> None:
+    path.unlink()
+    _change(path, "CREATE TABLE files (a)")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "no database": lambda path: path.write_bytes(b"x" * 9_000),
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:5_000]),
+    "another program's": _exchange,
+    "a damaged page": lambda path: _change(path, "UPDATE texts SET text = x'00'"),
+    "a changed entry": lambda path: _change(path, "UPDATE documents SET entry = '{}'"),
+    "a lost table": lambda path: _change(path, "DROP TABLE documents"),
+    "of other documents": lambda path: _change(path, "UPDATE about SET value = '1 other'"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_of_no_use_is_built_again(documents: Documents, path: Path, damage: str) -> None:
+    index = DocumentIndex(documents, path)
+    expected = titles(index), index.find_similar("Tea rooms")
+    del index
+    DAMAGES[damage](path)
+
+    again = DocumentIndex(documents, path)
+    assert (titles(again), again.find_similar("Tea rooms")) == expected
+    documents.read.clear()
+    assert titles(DocumentIndex(documents, path)) == expected[0]
+    assert documents.read == []
+
+
+def test_a_file_that_is_damaged_while_it_is_used_is_built_again(
+    documents: Documents, path: Path
+) -> None:
+    index = DocumentIndex(documents, path)
+    expected = titles(index)
+    _change(path, "UPDATE texts SET text = x'00'")
+    assert titles(index) == expected
+
+
+@pytest.mark.parametrize("where", ["missing/index.db", "folder", "file/index.db"])
+def test_where_no_file_can_be_written_it_is_kept_in_memory(
+    documents: Documents, tmp_path: Path, where: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    before = sorted(tmp_path.rglob("*"))
+    assert titles(DocumentIndex(documents, tmp_path / where)) == {"Bees on roofs", "Tea rooms"}
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_full_disk_is_no_reason_to_fail(
+    documents: Documents, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = DocumentIndex(documents, path)
+    titles(index)
+    assert index._file is not None
+    index._file.db.rows("PRAGMA max_page_count = 1")
+    documents.texts |= {f"{number}.md": f"# Tea {'x' * 9_000}" for number in range(50)}
+
+    assert index.search("tea", 5)[1] == 51
+    assert titles(index, "honey rooms") == {"Bees on roofs", "Tea rooms"}
+
+
+def test_one_bad_document_harms_no_other(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError
+
+    documents.texts["half.md"] = "# Half \ud800 a character"
+    index = DocumentIndex(documents)
+    assert "Half ? a character" in titles(index, "half")
+    monkeypatch.setattr("idea_explorer.adapters.research_index.tables.index_document", fail)
+    documents.texts["new.md"] = "# New\n\nTea."
+    assert titles(index) == {"Bees on roofs", "Tea rooms", "New"}
+    problems = index.describe_problems()
+    assert problems == {"count": 1, "documents": ["ideas/new.md: not indexed: RecursionError"]}
+
+
+def test_of_those_who_ask_at_once_one_reads(documents: Documents, path: Path) -> None:
+    index = DocumentIndex(documents, path)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: titles(index), range(8)))
+    assert found == [{"Bees on roofs", "Tea rooms"}] * 8
+    assert sorted(documents.read) == sorted(TEXTS)
+
+
+def test_two_processes_that_build_it_at_once_agree(path: Path) -> None:
+    both = [DocumentIndex(Documents(TEXTS), path) for _ in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        assert [*pool.map(titles, both)] == [{"Bees on roofs", "Tea rooms"}] * 2
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*) FROM documents").fetchone() == (2,)
+
+
+def test_many_files_are_not_looked_at_at_every_call(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_index, "ALWAYS_LOOKED_AT", 1)
+    monkeypatch.setattr(document_index, "SECONDS_PER_FILE", 1.0)
+    clock = ManualClock()
+    index = DocumentIndex(documents, clock=clock)
+    titles(index)
+    documents.texts["new.md"] = "# New\n\nTea."
+    at_once = titles(index)
+    clock.pass_time(2.0)
+
+    assert "New" not in at_once
+    assert "New" in titles(index)
+
+
+def _break_off(changes: Iterable[FileChange], after: int) -> Iterator[FileChange]:
+    yield from itertools.islice(changes, after)
+    raise KeyboardInterrupt
+
+
+def test_a_crash_costs_one_batch(
+    documents: Documents, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "BATCH", 10)
+    documents.texts = {f"{number:02}.md": f"# Tea {number}" for number in range(40)}
+
+    class Crashing(Documents):
+        def find_changes(
+            self, state: str, versions: Callable[[], Mapping[str, str]]
+        ) -> Changes | None:
+            changes = documents.find_changes(state, versions)
+            assert changes is not None
+            return Changes(_break_off(changes.files, 25), "")
+
+    with pytest.raises(KeyboardInterrupt):
+        DocumentIndex(Crashing(), path).search("tea", 5)
+    documents.read.clear()
+    assert DocumentIndex(documents, path).search("tea", 5)[1] == 40
+    assert len(documents.read) == 20
+
+
+def test_documents_that_share_common_words_are_found_by_their_rare_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(queries, "MAX_LOOKED_AT", 100)
+    monkeypatch.setattr(queries, "MAX_CANDIDATES", 5)
+    texts = {f"{n:03}.md": f"# Market analysis of product {n}\n\nMarket." for n in range(300)}
+    texts["rare.md"] = "# Market analysis of beekeeping\n\nHives."
+    index = index_of(texts)
+
+    assert index.find_similar("Market analysis of beekeeping hives")[0].path == "ideas/rare.md"
+    assert len(index.find_similar("Market analysis of a product")) == 5
+
+
+def test_names_that_are_not_utf_8_are_listed_as_they_are_shown() -> None:
+    index = index_of({"caf\udce9.md": "# Coffee", "a\nb.md": "# Break"})
+    assert [info.path for info in index.list()] == ["a%0Ab.md", "caf%E9.md"]
+    assert titles(index, "coffee") == {"Coffee"}
