@@ -47,33 +47,32 @@ UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, doc
 UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ?4 ORDER BY path LIMIT ?5)
 """
 
+# newest first, in the order of the index by_date
+_PAGE = """
+SELECT id FROM documents
+ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC LIMIT ? OFFSET ?
+"""
 # every word is part of the title, the idea, the path or the verdict, or all of its terms are in the document
-_LISTED = """
-WITH listed AS (
-    SELECT id, path, entry, entry_hash, coalesce(json_extract(entry, '$.date'), '') AS date,
-        json_extract(entry, '$.title') AS title, lower(
-            json_extract(entry, '$.title') || ' ' || coalesce(json_extract(entry, '$.idea'), '')
-            || ' ' || path || ' ' || coalesce(json_extract(entry, '$.verdict'), '')
-        ) AS shown
-    FROM documents
+_WITH_WORDS = """
+WITH shown AS (
+    SELECT id, path, entry, lower(
+        json_extract(entry, '$.title') || ' ' || coalesce(json_extract(entry, '$.idea'), '')
+        || ' ' || path || ' ' || coalesce(json_extract(entry, '$.verdict'), '')
+    ) AS text FROM documents
 )
-SELECT {} FROM listed WHERE NOT EXISTS (
+SELECT id FROM shown WHERE NOT EXISTS (
     SELECT 1 FROM json_each(?1) AS word
-    WHERE instr(shown, json_extract(word.value, '$[0]')) = 0 AND (
+    WHERE instr(text, json_extract(word.value, '$[0]')) = 0 AND (
         json_array_length(word.value, '$[1]') = 0
         OR EXISTS (
             SELECT 1 FROM json_each(word.value, '$[1]') AS wanted WHERE NOT EXISTS (
-                SELECT 1 FROM terms WHERE terms.term = wanted.value AND terms.document = listed.id
+                SELECT 1 FROM terms WHERE terms.term = wanted.value AND terms.document = shown.id
             )
         )
     )
 )
+ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC
 """
-_COUNT = _LISTED.format("count(*)")
-_PAGE = (
-    _LISTED.format("entry, entry_hash")
-    + "ORDER BY date DESC, title COLLATE NOCASE, path LIMIT ?2 OFFSET ?3"
-)
 
 
 def find_similar(db: Database, idea: str) -> list[Similar]:
@@ -144,9 +143,19 @@ def find_document(db: Database, path: str) -> IndexEntry | None:
 def list_documents(
     db: Database, search: str, limit: int, offset: int
 ) -> tuple[list[IndexEntry], int]:
-    words = json.dumps([(word, extract_terms(word)) for word in search.lower().split()])
-    ((total,),) = db.rows(_COUNT, (words,))
-    return [load_entry(*row) for row in db.rows(_PAGE, (words, limit, offset))], total
+    words = [(word, extract_terms(word)) for word in search.lower().split()]
+    if words:
+        found = [document for (document,) in db.rows(_WITH_WORDS, (json.dumps(words),))]
+        page, total = found[offset : offset + limit], len(found)
+    else:
+        ((total,),) = db.rows("SELECT count(*) FROM documents")
+        page = [document for (document,) in db.rows(_PAGE, (limit, offset))]
+    rows = db.rows(
+        "SELECT entry, entry_hash FROM json_each(?) AS wanted JOIN documents ON documents.id = wanted.value"
+        " ORDER BY wanted.key",
+        (json.dumps(page),),
+    )
+    return [load_entry(*row) for row in rows], total
 
 
 def describe_problems(db: Database) -> JsonObject:
