@@ -117,11 +117,23 @@ class Browser:
 
     def sign_in(self, url: str, token: str) -> None:
         self.open(url)
-        self.run("sessionStorage.clear()")
+        self.sign_out()
         self.open(f"{url}/?fresh={time.monotonic()}")
         self.type("#token", token)
         self.press("Sign in", "form")
-        self.find("table.list, .notice a")
+        self.find("#nav a")
+
+    def sign_out(self) -> None:
+        self.run("sessionStorage.clear(); localStorage.clear()")
+
+    def choose(self, name: str, value: str) -> None:
+        """Set a field of the form for a new idea: a chip by what it says, or a field below Options."""
+        chips = self.all(f"#{name} .chip")
+        if chips:
+            next(chip for chip in chips if chip.text == value).click()
+            return
+        self.run("document.querySelector('.options').open = true")
+        self.find(f"#{name}").send_keys(value)
 
     def go(self, view: str) -> None:
         self.run("location.hash = arguments[0]", view)

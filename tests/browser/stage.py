@@ -7,6 +7,7 @@ from typing import Any
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.http import LambdaContext
 from idea_explorer.api.server import ApiServer
+from idea_explorer.api.sign_in import SignInLinks
 from idea_explorer.domain.approvals import Approval, Proposal, content_hash
 from idea_explorer.domain.events import (
     AnyEvent,
@@ -47,7 +48,10 @@ class Stage(Serving):
             within = path.removeprefix(PREFIX) or "/" if path.startswith(PREFIX) else path
             return handle({**event, "path": within}, context)
 
-        self._server = ApiServer(("127.0.0.1", 0), under_a_prefix, lambda: tokens)
+        self.links = SignInLinks(TOKEN, on_used=lambda: None)
+        self._server = ApiServer(
+            ("127.0.0.1", 0), under_a_prefix, lambda: tokens, sign_in=self.links.redeem
+        )
         self.url = self._server.url
 
     def running(self, **fields: Any) -> Exploration:

@@ -48,6 +48,8 @@ TRACK: JsonObject = {
 @pytest.fixture
 def views(stage: Stage) -> dict[str, str]:
     """The address of every view, with something in it."""
+    document = "---\nidea: Bees\ndate: '2026-01-02'\n---\n\n# Bees in town\n\n**Verdict: PIVOT**\n"
+    stage.api.document("2026-01-02-bees/research.md", document)
     stage.ended("failed", idea="An idea that failed")
     whole = stage.ended(report=REPORT, idea="An idea with a report")
     going = stage.running(idea="An idea " + "with many words " * 20, max_cost_usd=1.0)
@@ -72,8 +74,11 @@ def views(stage: Stage) -> dict[str, str]:
     asking = stage.running(idea="Change the code", toolset="code")
     stage.ask(asking, [proposed("src/a.py", "b = 1\n", DIFF, "Rename it") for _ in range(2)])
     return {
-        "list": "#/",
+        "home": "#/",
         "submit": "#/new",
+        "portfolio": "#/ideas",
+        "library": "#/research",
+        "document": "#/research/ideas/2026-01-02-bees/research.md",
         "exploration": f"#/x/{going.id}",
         "approvals": f"#/x/{asking.id}",
         "report": f"#/x/{whole.id}/report",
@@ -83,8 +88,11 @@ def views(stage: Stage) -> dict[str, str]:
 
 
 READY = {
-    "list": "tbody tr",
+    "home": "#library",
     "submit": "#idea",
+    "portfolio": "tbody tr",
+    "library": ".doc",
+    "document": ".report h1",
     "exploration": ".card:nth-of-type(4)",
     "approvals": ".change",
     "report": ".report h2",
@@ -118,7 +126,7 @@ def test_no_view_has_a_serious_finding(
     tab.prefer(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
     found: dict[str, list[str]] = {}
     tab.open(stage.url)
-    tab.run("sessionStorage.clear()")
+    tab.sign_out()
     tab.open(f"{stage.url}/?{scheme}")
     tab.find("#token")
     found["sign-in"] = findings(tab)
@@ -134,7 +142,9 @@ def test_no_view_has_a_serious_finding(
     assert not any(found.values()), found
 
 
-@pytest.mark.parametrize("name", ["list", "exploration", "report"])
+@pytest.mark.parametrize(
+    "name", ["home", "portfolio", "library", "document", "exploration", "report"]
+)
 def test_a_view_says_that_it_waits_and_what_to_do_without_a_server(
     tab: Browser, stage: Stage, views: dict[str, str], name: str
 ) -> None:
@@ -174,11 +184,11 @@ def test_nothing_is_wider_than_a_small_telephone(
 
 def test_the_keyboard_alone_is_enough(tab: Browser, stage: Stage) -> None:
     tab.open(stage.url)
-    tab.run("sessionStorage.clear()")
+    tab.sign_out()
     tab.open(f"{stage.url}/?keys")
     tab.until(lambda: tab.run("return document.activeElement.id") == "token", "focus")
     ActionChains(tab.chrome).send_keys(TOKEN, Keys.ENTER).perform()
-    tab.sees("No explorations yet")
+    tab.sees("You have no explorations yet")
     assert tab.run("return document.activeElement.localName") == "h1"
     tab.go("#/new")
     tab.until(lambda: tab.run("return document.activeElement.id") == "idea", "focus")

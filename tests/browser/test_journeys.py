@@ -110,7 +110,7 @@ def submit(tab: Browser, idea: str = IDEA, **fields: str) -> None:
     tab.press("New idea", "nav")
     tab.type("#idea", idea)
     for name, value in fields.items():
-        tab.find(f"#{name}").send_keys(value)
+        tab.choose(name, value)
     tab.press("Explore", "form")
 
 
@@ -122,14 +122,21 @@ def test_the_form_shows_the_price_as_the_depth_changes(tab: Browser, tmp_path: P
     with service(tmp_path, RESEARCH) as served:
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
-        tab.sees("from the table for quick explorations; at most $2.00", "form")
-        tab.find("#depth").send_keys("Standard")
-        tab.sees("from the table for standard explorations", "form")
+        tab.sees("at most $2.00 · typical", ".price")
+        quick = tab.text(".price")
+        defaults = (
+            "return ['max_cost_usd', 'deadline_seconds', 'max_steps']"
+            ".map((name) => document.getElementById(name).placeholder)"
+        )
+        assert tab.run(defaults) == ["2", "120", "5"]
+        tab.choose("depth", "Standard")
+        tab.until(lambda: tab.text(".price") not in ("", quick), "another price")
+        assert tab.run(defaults) == ["2", "300", "10"]
         tab.shot("form-estimate")
-        tab.find("#max_cost_usd").send_keys("0.05")
-        tab.sees("must be at least 0.3", "form")
-        tab.find("#toolset").send_keys("Code")
-        tab.sees("must be at least 0.1", "form")
+        tab.choose("max_cost_usd", "0.05")
+        tab.sees("must be at least 0.3", ".price")
+        tab.choose("toolset", "Code")
+        tab.sees("must be at least 0.1", ".price")
 
 
 def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
@@ -146,7 +153,7 @@ def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
         tab.type("#idea", IDEA)
-        fold = "document.querySelector('#allowed_domains').closest('details').open = arguments[0]"
+        fold = "document.querySelector('.options').open = arguments[0]"
         tab.run(fold, True)
         tab.type("#allowed_domains", "https://bees.example")
         tab.type("#user_location", "Berlin")
@@ -160,8 +167,8 @@ def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
         tab.press("Explore", "form")
         tab.find('.badge[data-status="completed"]')
         tab.press("New idea", "nav")
-        tab.find("#toolset").send_keys("Code")
-        hidden = "return document.querySelector('#allowed_domains').closest('details').hidden"
+        tab.choose("toolset", "Code")
+        hidden = "return document.querySelector('#allowed_domains').closest('[hidden]') !== null"
         tab.until(lambda: tab.run(hidden), "no domains for code")
     assert asked[0]["allowed_domains"] == ["bees.example", "hives.example"]
     place = {"type": "approximate", "city": "Berlin", "country": "DE"}
@@ -174,8 +181,8 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.find("#token")
         tab.shot("sign-in")
         tab.sign_in(served.url, TOKEN)
-        tab.sees("No explorations yet")
-        tab.shot("list-empty")
+        tab.sees("You have no explorations yet")
+        tab.shot("home-empty")
 
         submit(tab, max_cost_usd="1.50")
         tab.find('.card[data-status="completed"]')
@@ -205,12 +212,10 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.press("Copy as markdown")
         tab.shot("report")
 
-        tab.press("Explorations", "nav")
+        tab.press("Portfolio", "nav")
         tab.sees("CONDITIONAL YES", "table.list")
         tab.type("#search", "nothing like it")
         tab.sees("No matches")
-        tab.find("#search").clear()
-        tab.shot("list")
         assert not tab.complaints()
 
 
@@ -288,7 +293,7 @@ def test_what_is_wrong_is_said_at_its_field(tab: Browser, tmp_path: Path) -> Non
         tab.press("Explore", "form")
         tab.sees("Enter an idea or a question.", "#idea-error")
         tab.type("#idea", IDEA)
-        tab.type("#deadline_seconds", "100000")
+        tab.choose("deadline_seconds", "100000")
         tab.press("Explore", "form")
         tab.until(lambda: tab.text("#deadline_seconds-error"), "a sentence at the field")
         assert tab.run("return document.activeElement.id") == "deadline_seconds"
@@ -302,7 +307,7 @@ def test_a_playlist_is_drawn(tab: Browser, tmp_path: Path) -> None:
     ]
     with service(tmp_path, script) as served:
         tab.sign_in(served.url, TOKEN)
-        submit(tab, "Music for beekeepers", toolset="Discover")
+        submit(tab, "Music for beekeepers", toolset="Music")
         tab.find('.badge[data-status="completed"]')
         tab.find(".card summary").click()
         tab.sees("Here Comes the Sun", ".playlist")
@@ -473,6 +478,7 @@ def test_a_plan_is_reviewed_edited_and_followed(tab: Browser, tmp_path: Path) ->
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
         tab.find("#depth")
+        tab.run("document.querySelector('.options').open = true")
         assert not tab.all("#review_plan")[0].is_displayed()
         submit(tab, depth="Standard", review_plan="Let me")
         tab.sees("The plan needs your approval")
@@ -543,24 +549,47 @@ def test_a_dangerous_change_is_approved_alone_and_after_it_was_read(
     assert (tmp_path / "Makefile").read_text() == "new\n"
 
 
-def test_similar_research_is_offered_and_reused(tab: Browser, tmp_path: Path) -> None:
+def test_similar_research_is_used_updated_or_followed_up(tab: Browser, tmp_path: Path) -> None:
     with service(tmp_path, RESEARCH) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab)
         tab.find('.badge[data-status="completed"]')
-        first = shown_id(tab)
 
         tab.press("New idea", "nav")
-        tab.type("#idea", IDEA)
+        tab.type("#idea", "A box for urban beekeepers")
         tab.sees("Similar research already exists")
         tab.shot("similar")
         tab.press("Update", ".similar")
-        assert tab.find("#before").get_attribute("value") == "update"
+        tab.sees("Update of Boxes for urban beekeepers", ".purpose")
+        assert tab.find("#idea").get_attribute("value") == IDEA  # by which the document is found
+        tab.find('.go button[type="submit"], .go .primary')
+        tab.press("Remove", ".purpose")
+        tab.type("#idea", "A box for urban beekeepers")
         tab.press("Follow up", ".similar")
-        assert tab.find("#continue_from").get_attribute("value") == first
-        tab.press("Reuse", ".similar")
+        tab.sees("Follow-up on Boxes for urban beekeepers", ".purpose")
+        tab.shot("follow-up")
+        tab.press("Remove", ".purpose")
+        tab.type("#idea", "A box for urban beekeepers")
+        tab.press("Use this", ".similar")
         tab.sees("Boxes for urban beekeepers", ".report h1")
-        assert shown_id(tab) == first
+        with served.client() as client:  # which has started nothing
+            assert len(client.get("/explorations").json()["explorations"]) == 1
+
+
+def test_an_update_adds_to_the_document(tab: Browser, tmp_path: Path) -> None:
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        tab.find('.badge[data-status="completed"]')
+        (document,) = (tmp_path / "ideas").glob("*/research.md")
+
+        tab.press("Research", "nav")
+        tab.press("Boxes for urban beekeepers", ".docs")
+        tab.press("Update", ".actions")
+        tab.sees("Update of", ".purpose")
+        tab.press("Update", ".go")
+        tab.find('.badge[data-status="completed"]')
+    assert "## Update - " in document.read_text("utf-8")
 
 
 def test_files_are_sent_along(tab: Browser, tmp_path: Path) -> None:

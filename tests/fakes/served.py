@@ -24,9 +24,11 @@ class Served:
         *,
         keep_port: bool = False,
         waits: bool = True,
+        stderr: int = 2,
     ) -> None:
         """`keep_port`: started again, it is where it was before. Unless it `waits`, its pauses between
-        attempts are over at once."""
+        attempts are over at once. `stderr` is the file that its messages go to."""
+        self._stderr = stderr
         self._keep_port = keep_port
         self._waits = waits
         (folder / "ideas").mkdir(parents=True, exist_ok=True)
@@ -44,7 +46,7 @@ class Served:
         port = self.url.rpartition(":")[2] if self._keep_port and self.url else "0"
         reading, writing = os.pipe()
         command = ["serve", "--port", port]
-        self._process = start(command, [0, writing, 2], env=self.env, waits=self._waits)
+        self._process = start(command, [0, writing, self._stderr], env=self.env, waits=self._waits)
         os.close(writing)
         self._output = os.fdopen(reading)
         self.url = self._output.readline().rpartition("=")[2].strip()

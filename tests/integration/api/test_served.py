@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -21,7 +22,7 @@ from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import idea
 from tests.fakes.raw_http import RawConnection
 from tests.fakes.reports import business
-from tests.fakes.served import Served
+from tests.fakes.served import TOKEN, Served
 
 REPORT = text(business("Urban bees", verdict="PIVOT"))
 
@@ -73,6 +74,23 @@ def test_an_idea_becomes_a_report(api: httpx.Client, served: Served) -> None:
     assert shown["status"] == "completed"
     assert "# Urban bees" in report
     assert report.strip() in Path(shown["path"]).read_text("utf-8")
+
+
+def test_the_printed_link_signs_a_browser_in_once(tmp_path: Path) -> None:
+    messages = tmp_path / "messages"
+    with messages.open("wb") as stderr, Served(tmp_path, stderr=stderr.fileno()) as served:
+
+        def redeem() -> httpx.Response:
+            code = messages.read_text().strip().rpartition("/#/sign-in/")[2]
+            headers = {"Authorization": f"SignIn {code}"}
+            return httpx.post(f"{served.url}/sign-in", headers=headers, trust_env=False)
+
+        tokens = [redeem().json()["token"] for _ in range(2)]  # the second is of the next link
+
+    assert tokens == [TOKEN, TOKEN]
+    links = re.findall(r"http://127\.0\.0\.1:\d+/#/sign-in/\S+", messages.read_text())
+    assert len(set(links)) == 3
+    assert TOKEN not in messages.read_text()
 
 
 def test_one_call_follows_a_run_to_its_end(api: httpx.Client) -> None:

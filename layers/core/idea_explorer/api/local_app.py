@@ -3,6 +3,7 @@ itself before its body is read, and hands it to the API's handler as an API Gate
 
 import asyncio
 import base64
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
 from idea_explorer.api.connections import ConnectionLimits, Headers, encode_headers, render_error
 from idea_explorer.api.gateway import LOCAL_ARN, LocalContext, build_gateway_event, split_target
-from idea_explorer.api.http import MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
+from idea_explorer.api.http import JSON, MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ExplorerError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 StoreFile: TypeAlias = Callable[[str, str, bytes], None]
+RedeemCode: TypeAlias = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,15 @@ class Request:
 
 @dataclass(frozen=True)
 class LocalApp:
-    """`store` saves an uploaded file by owner and id; a deployment uses a bucket for that."""
+    """`store` saves an uploaded file by owner and id; a deployment uses a bucket for that. `sign_in` gives
+    the token for the code of a sign-in link."""
 
     handle: "Handler"
     tokens: Callable[[], str]
     store: StoreFile | None
     hosts: "HostRules"
     limits: ConnectionLimits
+    sign_in: RedeemCode | None = None
 
     async def __call__(
         self, scope: "HTTPScope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
@@ -90,6 +94,8 @@ class LocalApp:
     ) -> tuple[Response, bool]:
         """The response, and whether the request's body was read. Raises RequestError."""
         self._check(request)
+        if request.method == "POST" and split_target(request.target).path == "/sign-in":
+            return self._redeem_code(request), request.length == 0
         owner = self._find_owner(request)
         if request.method == "PUT":
             return await self._receive_file(request, owner, receive), True
@@ -118,6 +124,14 @@ class LocalApp:
         except UnauthorizedError:
             return None
         return str(allowed["context"]["owner"])
+
+    def _redeem_code(self, request: Request) -> Response:
+        token = self.sign_in and self.sign_in(request.headers.get("authorization", ""))
+        if token is None:
+            raise RequestError(403, "This sign-in link was used already, or is not of this server.")
+        body = json.dumps({"token": token}).encode()
+        headers = {**SECURITY_HEADERS, "Content-Type": JSON, "Content-Length": str(len(body))}
+        return Response(200, encode_headers(headers), body)
 
     async def _receive_file(
         self, request: Request, owner: str | None, receive: "ASGIReceiveCallable"

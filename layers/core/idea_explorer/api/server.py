@@ -13,7 +13,7 @@ import uvicorn
 
 from idea_explorer.api.connections import Connection, ConnectionLimits, Connections
 from idea_explorer.api.hosts import HostRules
-from idea_explorer.api.local_app import LocalApp, StoreFile
+from idea_explorer.api.local_app import LocalApp, RedeemCode, StoreFile
 from idea_explorer.domain.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -40,14 +40,16 @@ class ApiServer:
         names: Iterable[str] = (),
         proxies: Iterable[str] = (),
         limits: ConnectionLimits | None = None,
+        sign_in: RedeemCode | None = None,
     ) -> None:
-        """`names` are hosts besides those of this machine; `proxies` are peers that speak for many."""
+        """`names` are hosts besides those of this machine; `proxies` are peers that speak for many.
+        `sign_in` gives the token for the code of a sign-in link."""
         self._host = address[0]
         rules = HostRules(self._host, names)
         self._socket = _listen(address)
         self._ended = threading.Event()
         self.connections = Connections(limits or ConnectionLimits(), frozenset(proxies))
-        app = LocalApp(handle, tokens, store, rules, self.connections.limits)
+        app = LocalApp(handle, tokens, store, rules, self.connections.limits, sign_in)
         self._server = _Server(_configure(app, self.connections))
 
     @property

@@ -13,6 +13,7 @@ import threading
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.connections import ConnectionLimits
 from idea_explorer.api.server import ApiServer
+from idea_explorer.api.sign_in import SignInLinks
 from idea_explorer.cli.arguments import read_settings, with_absolute_folder
 from idea_explorer.cli.worker_processes import WorkerProcesses, worker_commands
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
@@ -42,6 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     uploads = local_uploads(settings)
     token, tokens = _read_token(deps.clock)
     address = (arguments.host, arguments.port)
+
+    def show_link(introduction: str) -> None:
+        print(f"idea: {introduction}: {server.url}{links.path}", file=sys.stderr, flush=True)
+
+    links = SignInLinks(
+        token, on_used=lambda: show_link("The link was used. The next one to sign in with")
+    )
     with (
         ApiServer(
             address,
@@ -51,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             names=split_names(settings.allowed_hosts),
             proxies=split_names(settings.trusted_proxies),
             limits=ConnectionLimits.for_open_files(_raise_open_files()),
+            sign_in=links.redeem,
         ) as server,
         WorkerProcesses(
             worker_commands(arguments.workers, _worker_options(arguments)),
@@ -61,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         _stop_on_signals(server)
         print(f"idea: Serving the API and the console at {server.url}", file=sys.stderr)
+        show_link("Open this link to sign in; it works once")
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
         server.serve_forever()

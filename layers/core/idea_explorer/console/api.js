@@ -1,11 +1,20 @@
-// Calls the API relative to this page. The token stays in this tab and is only sent as a header.
+// Calls the API relative to this page. The token is only sent as a header. It stays in this tab, or on this device if the person says so.
 
 const KEY = "idea-explorer-token";
 let skew = 0;
 
-export const token = () => sessionStorage.getItem(KEY);
-export const storeToken = (value) => sessionStorage.setItem(KEY, value);
-export const forgetToken = () => sessionStorage.removeItem(KEY);
+export const token = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+export const isRemembered = () => localStorage.getItem(KEY) !== null;
+export function forgetToken() {
+	sessionStorage.removeItem(KEY);
+	localStorage.removeItem(KEY);
+}
+export function storeToken(value, remember = false) {
+	forgetToken();
+	(remember ? localStorage : sessionStorage).setItem(KEY, value);
+}
+/** Calls back when another tab of this device signs in or out. */
+export const onTokenChange = (act) => addEventListener("storage", ({ key }) => { if (key === KEY || key === null) act(); });
 /** The server's time, because deadlines are by its clock. */
 export const now = () => Date.now() + skew;
 
@@ -25,6 +34,8 @@ class ApiError extends Error {
 	}
 }
 
+export const noConnection = () => new ApiError(0, { message: OFFLINE });
+
 async function send(path, { method = "GET", body, headers = {}, accept = "application/json", signal } = {}) {
 	let response;
 	try {
@@ -43,7 +54,7 @@ async function send(path, { method = "GET", body, headers = {}, accept = "applic
 		});
 	} catch (error) {
 		if (signal?.aborted) throw error;
-		throw new ApiError(0, { message: OFFLINE });
+		throw noConnection();
 	}
 	const date = Date.parse(response.headers.get("Date"));
 	if (date && Math.abs(date - Date.now() - skew) > 1500) skew = date - Date.now();
@@ -60,6 +71,9 @@ async function send(path, { method = "GET", body, headers = {}, accept = "applic
 export const getJson = async (path, options) => (await send(path, options)).json();
 export const getText = async (path, options) => (await send(path, options)).text();
 export const post = (path, body = {}, options = {}) => getJson(path, { method: "POST", body, ...options });
+
+/** The token that a sign-in link of `idea serve` stands for. Each link works once. */
+export const redeem = async (code) => (await getJson("sign-in", { method: "POST", headers: { Authorization: `SignIn ${code}` } })).token;
 
 export const pathOf = (id, rest = "") => `explorations/${encodeURIComponent(id)}${rest}`;
 

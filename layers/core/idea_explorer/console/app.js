@@ -1,21 +1,30 @@
 // Shows the view that the address names after #, so that going back and reloading work.
 
-import { forgetToken, token } from "./api.js";
+import { forgetToken, isRemembered, noConnection, onTokenChange, storeToken, token } from "./api.js";
 import { failure, fill, nameTab, t } from "./dom.js";
-import { showExploration } from "./exploration.js";
-import { showList } from "./list.js";
-import { showReport } from "./report.js";
-import { showSignIn } from "./signin.js";
+import { showHome } from "./home.js";
+import { showDocument, showLibrary } from "./library.js";
+import { showPortfolio } from "./portfolio.js";
+import { readSignInLink, showSignIn } from "./signin.js";
 import { showSubmit } from "./submit.js";
 
+// Half of the page is for explorations. It is loaded once the first view is shown, or when it is asked for.
+const LATER = { showExploration: () => import("./exploration.js"), showReport: () => import("./report.js") };
+const later = (name) => async (...given) => (await LATER[name]().catch(() => { throw noConnection(); }))[name](...given);
+
 const ROUTES = [
-	[/^#\/new(?:\?from=([\w-]+))?$/, showSubmit, "New idea"],
-	[/^#\/x\/([\w-]+)\/report$/, showReport, "Report"],
-	[/^#\/x\/([\w-]+)$/, showExploration, "Exploration"],
-	[/^#\/?$|^$/, showList, "Explorations"],
+	[/^#\/new(?:\?(.*))?$/, showSubmit, "New idea"],
+	[/^#\/ideas(?:\?(.*))?$/, showPortfolio, "Portfolio"],
+	[/^#\/research(?:\?(.*))?$/, showLibrary, "Research"],
+	[/^#\/research\/(.+)$/, showDocument, "Research"],
+	[/^#\/x\/([\w-]+)\/report$/, later("showReport"), "Report"],
+	[/^#\/x\/([\w-]+)$/, later("showExploration"), "Exploration"],
+	[/^#\/?$|^$/, showHome, "Home"],
 ];
-const main = document.getElementById("main");
-const nav = document.getElementById("nav");
+const THEME = "idea-explorer-theme";
+const page = document.documentElement;
+const byId = (id) => document.getElementById(id);
+const [main, nav, account, menu, remember, theme] = ["main", "nav", "account", "menu", "remember", "theme"].map(byId);
 let current = new AbortController();
 
 const matchRoute = () => {
@@ -26,13 +35,15 @@ const matchRoute = () => {
 	return { view: (root) => root.append(failure({ title: "Not found", message: "This page does not exist." })), title: "Not found" };
 };
 
+const section = (hash) => hash.split(/[/?]/)[1] ?? "";
+
 function show(message) {
 	current.abort();
 	current = new AbortController();
 	const { signal } = current;
 	const { view, title, given } = token() ? matchRoute() : { view: showSignIn, title: "Sign in", given: message };
-	nav.hidden = !token();
-	for (const a of nav.querySelectorAll("a")) a.ariaCurrent = a.hash === (location.hash || "#/") ? "page" : null;
+	nav.hidden = account.hidden = !token();
+	for (const a of nav.querySelectorAll("a")) a.ariaCurrent = section(a.hash) === section(location.hash) ? "page" : null;
 	nameTab(title);
 	const root = t("div.view");
 	fill(main, root);
@@ -41,20 +52,38 @@ function show(message) {
 		root.querySelector(".loading")?.remove();
 		root.append(failure(error, () => show()));
 	});
-	const target = root.querySelector("[required]") ?? root.querySelector("h1") ?? main;
+	const target = root.querySelector("[data-first]") ?? root.querySelector("h1") ?? main;
 	target.focus({ preventScroll: true });
 	scrollTo(0, 0);
 }
 
-addEventListener("hashchange", () => show());
+async function start() {
+	show(await readSignInLink());
+	for (const load of Object.values(LATER)) load().catch(() => {}); // whoever asks for it learns of a failure
+}
+
+addEventListener("hashchange", () => (location.hash.startsWith("#/sign-in/") ? start() : show()));
 addEventListener("signed-in", () => show());
 addEventListener("signed-out", (event) => show(event.detail));
-document.getElementById("leave").addEventListener("click", () => {
+onTokenChange(() => { if (Boolean(token()) === nav.hidden) show(); }); // not while somebody writes in this tab
+// Frames around what has the focus are for those who move it with the keyboard.
+addEventListener("keydown", ({ key }) => { if (key === "Tab") page.dataset.keys = ""; });
+addEventListener("pointerdown", () => { delete page.dataset.keys; });
+
+menu.addEventListener("beforetoggle", () => { remember.checked = isRemembered(); });
+remember.addEventListener("change", () => storeToken(token(), remember.checked));
+theme.value = page.dataset.theme = localStorage.getItem(THEME) ?? "";
+theme.addEventListener("change", () => {
+	page.dataset.theme = theme.value;
+	localStorage.setItem(THEME, theme.value);
+});
+byId("leave").addEventListener("click", () => {
+	menu.hidePopover();
 	forgetToken();
 	show();
 });
-document.getElementById("skip").addEventListener("click", (event) => {
+byId("skip").addEventListener("click", (event) => {
 	event.preventDefault();
 	main.focus();
 });
-show();
+start();

@@ -95,6 +95,23 @@ export const nameOf = (status) => STATUSES[status][1];
 
 export const badge = (status) => h("span.badge", { "data-status": status }, hidden(STATUSES[status][0]), " ", nameOf(status));
 
+const VERDICTS = {
+	"STRONG YES": "Nothing found stands in the way. Start.",
+	"CONDITIONAL YES": "Worth doing if the conditions in the report hold.",
+	PIVOT: "Not as stated; the report names a better neighbouring idea.",
+	PASS: "The time is better spent elsewhere.",
+};
+export const VERDICT_NAMES = Object.keys(VERDICTS);
+
+/** The verdict of a report; nothing if it has none. */
+export const verdictBadge = (verdict) => verdict && h("span.badge",
+	{ "data-verdict": verdict.toLowerCase().replaceAll(" ", "-"), title: VERDICTS[verdict] }, verdict);
+
+const STALE_DAYS = 90;
+/** Whether research is so old that markets and prices may have moved on. */
+export const isStale = (moment, now) => now - Date.parse(moment) > STALE_DAYS * 864e5;
+export const staleBadge = () => h("span.badge", { "data-stale": true, title: `Older than ${STALE_DAYS} days: update it before you rely on it.` }, "Stale");
+
 /** Small amounts to a hundredth of a cent, without trailing zeros. */
 export const money = (usd) => (usd == null ? "–" : `$${usd < 0.1 ? usd.toFixed(4).replace(/0{1,2}$/, "") : usd.toFixed(2)}`);
 
@@ -109,6 +126,8 @@ export function span(ms) {
 
 export function age(moment, now) {
 	const minutes = Math.round((now - Date.parse(moment)) / 6e4);
+	const months = Math.floor(minutes / 43800);
+	if (months > 1) return months < 24 ? `${months} months ago` : `${Math.floor(months / 12)} years ago`;
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 

@@ -1,8 +1,6 @@
 import { getJson, getText, pathOf } from "./api.js";
 import { announce, badge, button, cut, facts, failure, fill, h, loading, money, nameTab, setText, t, title } from "./dom.js";
-
-const asIs = { createHTML: (s) => s };
-const policy = globalThis.trustedTypes?.createPolicy("report", asIs) ?? asIs;
+import { reportArticle } from "./markup.js";
 
 export async function showReport(root, id, signal) {
 	fill(root, title("Report"), loading("the report"));
@@ -10,18 +8,7 @@ export async function showReport(root, id, signal) {
 	const [shown, html, markdown] = await Promise.all([
 		getJson(pathOf(id), { signal }), read("text/html"), read("text/markdown"),
 	]);
-	const article = h("article.report", { tabindex: "-1" });
-	// Sanitised by the server: the only markup inserted.
-	article.innerHTML = policy.createHTML(html);
-	article.addEventListener("click", (event) => {
-		const anchor = event.target.closest?.('a[href^="#"]');
-		if (!anchor) return;
-		event.preventDefault(); // # is the view
-		const source = article.querySelector(`[id="${CSS.escape(anchor.getAttribute("href").slice(1))}"]`);
-		source?.setAttribute("tabindex", "-1");
-		source?.focus();
-		source?.scrollIntoView({ block: "center" });
-	});
+	const article = reportArticle(html);
 	const said = t("div");
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
 	const bad = (n, w) => n > 0 && t("span.bad", ` · ${n} ${w}`);

@@ -1,66 +1,115 @@
-import { getJson, post, upload } from "./api.js";
-import { announce, button, cut, facts, failure, field, fill, h, limits, link, notice, select, setText, t, title } from "./dom.js";
+// The box for a new idea: a prompt, what to do with it, what it will cost, and everything else under Options.
 
-const PAUSE_MS = 700;
+import { getJson, pathOf, post, upload } from "./api.js";
+import { announce, button, cut, failure, field, fill, h, linkButton, money, select, setText, t, title } from "./dom.js";
+import { documentCard, documentView } from "./library.js";
+
+const PAUSE_MS = 600;
 const PRICED = ["idea", "toolset", "mode", "depth", "model", "effort", "context", "max_cost_usd", "max_steps", "deadline_seconds"];
+const TOOLSETS = {
+	research: ["Research", "Searches the web and your team’s research, and writes a cited report.", "What is the idea, for whom, and what do you want to know?",
+		["A subscription box for urban beekeepers", "Tool libraries run by neighbourhoods", "Rooftop gardens for renters"]],
+	assistant: ["Assistant", "Answers a question with the web, your files and exact arithmetic.", "What do you want to know? You can attach files.",
+		["What is 17.5% of 12,480?", "How do heat pumps perform below −10 °C?", "Compare the offers in the attached files"]],
+	code: ["Code", "Reads a repository, answers with file and line, and proposes changes that you approve.", "What do you want to know or change in the code?",
+		["Where is the budget checked?", "How does a request reach the database?", "Add a test for an empty list"]],
+	discover: ["Music", "Finds songs by mood in your library and on Tidal, and suggests a playlist.", "What should it sound like?",
+		["Songs for a rainy drive", "Quiet piano for late work", "Upbeat soul to cook to"]],
+};
+const DEPTHS = {
+	quick: ["Quick", "Five steps and about 1,200 words."],
+	standard: ["Standard", "Plans first, then ten steps and about 1,800 words."],
+	deep: ["Deep", "Plans first, researches its questions side by side and writes about 3,000 words."],
+};
+const FRAMEWORKS = { business: "Business: market and verdict", exploration: "Exploration: directions and questions" };
 const input = (attributes) => h("input", attributes);
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+let draft = ""; // what was typed and not sent, for whoever looks something up in another view
 
-export function showSubmit(root, from, signal) {
+/** Radio buttons that look like chips. */
+const chips = (name, label, choices) => h("fieldset.chips", { id: name }, t("legend.unseen", label),
+	Object.entries(choices).map(([value, [text, about]], n) =>
+		h("label.chip", { title: about }, input({ type: "radio", name, value, checked: n === 0 }), text)));
+
+const limit = (name, label, attributes) => field(name, label, input({ type: "number", ...attributes }));
+const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up to ${Math.ceil(high)} min` : `${Math.floor(low)}–${Math.ceil(high)} min`);
+
+function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
+	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${Math.round(tokens.high / 1000)},000 tokens`;
+	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `by your last ${runs} like it` : "typical"].filter(Boolean).join(" · "))];
+}
+
+/** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
+export function ideaForm(signal) {
 	let key = newKey();
 	const uploaded = new WeakMap();
 	let timer, pricing;
-	const idea = h("textarea", { rows: "4", required: true, maxlength: "10000",
-		input: () => { clearTimeout(timer); timer = setTimeout(findSimilar, PAUSE_MS); },
-		keydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(); } });
-	const toolset = select({ research: "Research: a cited report", assistant: "Assistant: web, files, math",
-		code: "Code: read, propose edits", discover: "Discover: music, playlists" });
-	const before = select({ run: "Write a new report", reuse: "Reuse the existing report", update: "Update the latest report" });
+	let mine; // the person's completed explorations, which a follow-up needs
+	let purpose = {}; // of the request: nothing, `continue_from` or `update`
+	const idea = h("textarea", { rows: "3", required: true, maxlength: "10000", "aria-label": "Your idea or question",
+		input: () => { draft = idea.value; drawExamples(); clearTimeout(timer); timer = setTimeout(findSimilar, PAUSE_MS); },
+		keydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); send(); } } });
+	idea.value = draft;
+	const toolset = () => form.elements.toolset.value;
+	const depth = () => form.elements.depth.value;
+	const before = select({ run: "Write a new report", reuse: "Reuse the existing report", update: "Update the existing report" });
 	const files = input({ type: "file", multiple: true, accept: ".pdf,.docx,.xlsx,.pptx,.html,.htm,.csv,.tsv,.md,.json,.xml,.log,.txt,text/*" });
 	const similar = h("div.similar", { "aria-live": "polite" });
 	const said = t("div");
-	const depth = select({ quick: "Quick: a few minutes", standard: "Standard: plans first", deep: "Deep: questions side by side" });
+	const target = h("div.purpose", { hidden: true });
+	const about = h("p.hint", { id: "about" });
+	const examples = t("div.examples");
+	const depths = chips("depth", "Depth", DEPTHS);
 	const review = field("review_plan", "Plan", select({ "": "Follow it at once", true: "Let me review it first" }));
-	// fields that only one toolset has
-	const only = {
-		research: t("div.pair", field("mode", "Framework", select({ business: "Business: market and verdict", exploration: "Exploration: directions and questions" })),
-			field("depth", "Depth", depth), review),
-		code: t("div.pair", field("repository", "Repository", input({ placeholder: "owner/name" }), "Leave empty to use the configured repository."),
-			field("ref", "Branch, tag or commit", input())),
-		assistant: t("div", field("files", "Files", files, "Optional. PDF, DOCX, XLSX, PPTX, HTML, CSV or text, up to 20 files of 20 MB each."),
-			field("allow_fetch_after_private", "Pages after files", select({ "": "From searches", true: "From pages too" }))),
-	};
-	const web = t("details", t("summary", "Where on the web to look"),
-		t("div.pair", field("allowed_domains", "Only these domains", input({ placeholder: "example.com, example.org", spellcheck: "false" })),
-			field("blocked_domains", "None of these domains", input({ placeholder: "example.net", spellcheck: "false" }))),
-		field("user_location", "Search from this place", input({ placeholder: "city=Berlin, country=DE", spellcheck: "false" }), "Any of city, region, country and timezone."));
-	const earlier = t("details", t("summary", "Existing research and notifications"),
-		field("before", "If this idea was researched before", before),
-		field("continue_from", "Follow up on exploration", input({ value: from, spellcheck: "false" }), "The ID of a finished exploration to build on. The result is a new report."),
-		field("webhook_url", "Webhook URL", input({ type: "url", placeholder: "https://…" })),
-		field("callback_secret", "Webhook signing secret", input({ type: "password", autocomplete: "new-password", maxlength: "256" })));
-	const sendButton = t("button.primary", "Explore");
-	const price = h("span.meta", { "aria-live": "polite" });
-	const form = h("form.panel", { novalidate: true,
+	// fields that only some toolsets have
+	const only = [
+		[["research"], depths],
+		[["code"], t("div.pair.extra", field("repository", "Repository", input({ placeholder: "the configured one", spellcheck: "false" }), "As owner/name."),
+			field("ref", "Branch, tag or commit", input({ placeholder: "the default branch", spellcheck: "false" })))],
+		[["assistant"], t("div.extra", field("files", "Files", files, "PDF, Word, Excel, PowerPoint, HTML, CSV or text: up to 20 files of 20 MB each."))],
+		[["research"], t("div.pair", field("mode", "Framework", select(FRAMEWORKS)), review, field("before", "If this idea was researched before", before))],
+		[["assistant"], field("allow_fetch_after_private", "Once it has read your files, it may open", select({ "": "Pages that a search found", true: "Pages that other pages name, too" }))],
+		[["research", "assistant"], t("div.pair", field("allowed_domains", "Search only these domains", input({ placeholder: "all", spellcheck: "false" }), "Such as example.com, example.org."),
+			field("blocked_domains", "Never these domains", input({ placeholder: "none", spellcheck: "false" })),
+			field("user_location", "Search from this place", input({ placeholder: "anywhere", spellcheck: "false" }), "Such as city=Berlin, country=DE. Also region and timezone."))],
+	];
+	const options = t("details.options", t("summary", "Options"),
+		t("div.pair", field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
+			field("effort", "Effort", select({ "": "As the model decides", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
+		only[3][1], only[4][1],
+		t("div.pair", limit("max_cost_usd", "Budget in dollars", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Deadline in seconds", { min: 1, max: 840 }),
+			limit("max_steps", "Most steps", { min: 1, max: 20 })),
+		t("p.hint", "A PDF that Claude opens on the web is billed whole, even beyond the budget."),
+		field("context", "Background", h("textarea", { rows: "3", maxlength: "50000" }), "Anything the model should know before it starts."),
+		only[5][1],
+		t("div.pair", field("webhook_url", "Send the result to this URL", input({ type: "url", placeholder: "https://…" })),
+			field("callback_secret", "Secret that signs it", input({ type: "password", autocomplete: "new-password", maxlength: "256" }))));
+	const sendButton = h("button.primary", { title: "Ctrl + Enter" }, "Explore");
+	const price = h("div.price", { "aria-live": "polite" });
+	const form = h("form.idea-form", { novalidate: true,
 		input: () => { clearTimeout(pricing); pricing = setTimeout(showPrice, PAUSE_MS); },
 		submit: (event) => { event.preventDefault(); send(); } },
-		field("idea", "Your idea or question", idea, "What is it, for whom, and what do you want to know?"), similar,
-		t("div.pair", field("toolset", "Toolset", toolset),
-			field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
-			field("effort", "Effort", select({ "": "Default", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
-		only.research, only.code,
-		field("context", "Context", h("textarea", { rows: "3", maxlength: "50000" }), "Optional. Anything the model should know before it starts."),
-		only.assistant, web, limits(), earlier, said, t("p", sendButton, " ", price));
-	root.append(title(from ? "Follow up" : "New idea"), form);
-	earlier.open = Boolean(from);
+		t("div.box", target, idea, h("p.wrong", { id: "idea-error" }),
+			t("div.choices", chips("toolset", "What to do", TOOLSETS), depths), only[1][1], only[2][1],
+			t("div.go", about, price, sendButton)),
+		h("p.wrong", { id: "toolset-error" }), said, examples, similar, options);
+	idea.id = idea.name = "idea";
+	idea.setAttribute("aria-describedby", "about idea-error");
 
-	const showFields = () => {
-		for (const [name, element] of Object.entries(only)) element.hidden = toolset.value !== name;
-		review.hidden = depth.value === "quick"; // which has no plan
-		web.hidden = !["research", "assistant"].includes(toolset.value); // the others do not search the web
+	const drawExamples = () => {
+		examples.hidden = idea.value.trim() !== "" || Boolean(purpose.label);
+		if (!examples.hidden) fill(examples, t("span.meta", "Try"), TOOLSETS[toolset()][3].map((text) => button(text, () => write(text), { class: "chip" })));
 	};
-	showFields();
-	for (const control of [toolset, depth]) control.addEventListener("change", showFields);
+	function showFields() {
+		const [, what, placeholder] = TOOLSETS[toolset()];
+		for (const [names, element] of only) element.hidden = !names.includes(toolset());
+		review.hidden = depth() === "quick"; // which has no plan
+		idea.placeholder = placeholder;
+		setText(about, toolset() === "research" ? `${what} ${DEPTHS[depth()][1]}` : what);
+		drawExamples();
+		findSimilar();
+	}
+	form.addEventListener("change", ({ target: { name } }) => { if (name === "toolset" || name === "depth") showFields(); });
 
 	let asked = 0; // only the last answer counts
 	async function showPrice() {
@@ -69,55 +118,95 @@ export function showSubmit(root, from, signal) {
 		const given = Object.fromEntries(PRICED.map((name) => [name, fields[name]]));
 		try {
 			const found = await post("explorations/estimate", { ...given, idea: given.idea ?? "An idea" }, { signal });
-			if (number === asked) setText(price, `Estimate: ${found.summary}`);
+			if (number !== asked) return;
+			fill(price, describeEstimate(found));
+			price.title = found.summary;
+			const defaults = { max_cost_usd: found.max_cost_usd, deadline_seconds: found.deadline_seconds, max_steps: found.max_steps };
+			for (const [name, value] of Object.entries(defaults)) form.elements[name].placeholder = value ?? "no limit";
 		} catch (error) {
-			if (number === asked) setText(price, error.status === 422 ? error.message : "");
+			if (number === asked) fill(price, error.status === 422 && t("span.wrong", error.message));
 		}
 	}
-	showPrice();
 
 	async function findSimilar() {
 		const text = idea.value.trim();
-		if (text.length < 8 || toolset.value !== "research") return fill(similar);
+		if (text.length < 8 || toolset() !== "research" || purpose.label) return fill(similar);
 		try {
-			const found = await post("similar", { idea: text }, { signal });
-			if (idea.value.trim() === text) await showSimilar(found.similar.slice(0, 5));
+			const { similar: found } = await post("similar", { idea: text }, { signal });
+			mine ??= found.length ? (await getJson("explorations?status=completed&limit=100", { signal })).explorations : undefined;
+			if (idea.value.trim() === text && !purpose.label) showSimilar(found.slice(0, 4));
 		} catch {
 			fill(similar); // only a suggestion: errors are shown when the idea is submitted
 		}
 	}
-	async function showSimilar(list) {
+	function showSimilar(list) {
 		if (!list.length) return fill(similar);
-		const mine = await getJson("explorations?status=completed&limit=100", { signal });
-		const choose = (values, message) => {
-			for (const [name, value] of Object.entries(values)) form.elements[name].value = value;
-			earlier.open = true;
-			announce(message);
-		};
-		fill(similar, t("p.strong", "Similar research already exists"), t("ul", list.map((item) => {
-			const id = mine.explorations.find((e) => e.path?.endsWith(item.path))?.id;
-			return t("li", link(item.url, item.title ?? item.path), " ", t("span.meta", facts(item.verdict, item.date, item.path)),
-				t("span.actions",
-					button("Reuse", () => {
-						if (id) location.hash = `#/x/${id}/report`;
-						else choose({ before: "reuse", continue_from: "" }, "It will be reused if the idea is the same.");
-					}),
-					button("Update", () => choose({ before: "update", continue_from: "" }, "It will be updated.")),
-					id && button("Follow up", () => choose({ before: "run", continue_from: id }, "The new exploration will build on it."))));
-		})));
+		fill(similar, t("h2", "Similar research already exists"), t("ul.docs", list.map((item) => {
+			const own = mine.find(({ path }) => path && (path === item.path || path.endsWith(`/${item.path}`)));
+			return documentCard(item, t("div.actions",
+				linkButton(documentView(item.path), "Use this", "quiet"),
+				button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
+				own && button("Follow up", () => follow(own), { title: "Starts a new report that builds on this one" })));
+		})), t("p.hint", "Use this opens the document and starts nothing. Update adds what is new to it. Follow up writes a new report that builds on it."));
+	}
+
+	/** Sets what the request is for, and says so at the top of the box. */
+	function setPurpose(next) {
+		purpose = next;
+		target.hidden = !next.label;
+		fill(target, next.label && [t("span", t("span.strong", next.label), " ", t("bdi", next.name), t("span.meta", ` ${next.effect}`)),
+			button("Remove", () => setPurpose({}), { class: "plain" })]);
+		before.closest(".field").hidden = Boolean(next.label);
+		setText(sendButton, next.fields?.update ? "Update" : "Explore");
+		if (next.label) fill(similar);
+		drawExamples();
+		idea.focus({ preventScroll: true });
+	}
+	const choose = (name, value) => { for (const radio of form.elements[name]) radio.checked = radio.value === value; };
+	function follow({ id, title: name, idea: text, toolset: used, mode }) {
+		choose("toolset", used);
+		if (used === "research") form.elements.mode.value = mode;
+		setPurpose({ label: "Follow-up on", name: name || cut(text, 90), effect: used === "research" ? "The new report builds on it." : "The conversation goes on.", fields: { continue_from: id } });
+		showFields();
+	}
+	function update({ title: name, idea: text, mode }) {
+		choose("toolset", "research");
+		if (mode in FRAMEWORKS) form.elements.mode.value = mode;
+		idea.value = text; // by which the document is found
+		setPurpose({ label: "Update of", name, effect: "What is new is added to the document.", fields: { update: true } });
+		showFields();
+	}
+	/** Starts what the address asks for: `from` an exploration, `update` of one, or of a `document`. */
+	async function begin(query) {
+		const [from, again, path] = ["from", "update", "document"].map((name) => query.get(name));
+		try {
+			if (from) follow(await getJson(pathOf(from), { signal }));
+			else if (again) update(await getJson(pathOf(again), { signal }));
+			else if (path) update(await getJson(`research/document?path=${encodeURIComponent(path)}`, { signal }));
+		} catch (error) {
+			if (!signal.aborted) fill(said, failure(error));
+		}
+		showPrice();
+	}
+	function write(text) {
+		idea.value = draft = text;
+		idea.focus();
+		drawExamples();
+		findSimilar();
+		showPrice();
 	}
 
 	function readFields() {
 		const given = {};
 		for (const control of form.elements) {
-			const value = control.value.trim();
-			if (!control.name || !value || control === before || control.closest("[hidden]")) continue;
+			const value = control.name && control.value.trim(); // a group of chips has no name
+			if (!value || control === before || control.closest("[hidden]") || (control.type === "radio" && !control.checked)) continue;
 			given[control.name] = control.type === "number" ? Number(value) : value;
 		}
 		return given;
 	}
 	async function readForm() {
-		const given = readFields();
+		const given = { ...readFields(), ...purpose.fields };
 		for (const name of ["allow_fetch_after_private", "review_plan"]) if (given[name]) given[name] = true;
 		for (const name of ["allowed_domains", "blocked_domains"]) given[name] = given[name]?.split(/[\s,]+/).filter(Boolean);
 		given.user_location &&= Object.fromEntries(given.user_location.split(",").map((part) => part.split("=").map((word) => word.trim())));
@@ -128,19 +217,21 @@ export function showSubmit(root, from, signal) {
 				given.files.push(uploaded.get(file));
 			}
 		}
-		const existing = toolset.value === "research" ? before.value : "run"; // other toolsets publish no documents
+		const existing = before.closest("[hidden]") ? "run" : before.value; // other toolsets publish no documents
 		if (existing === "reuse") given.if_exists = "reuse";
 		if (existing === "update") given.update = true;
 		return given;
 	}
 	/** Shows each error at its field; returns those that belong to no field. */
 	function markErrors(details) {
-		for (const wrong of form.querySelectorAll(".wrong")) fill(wrong);
+		for (const wrong of form.querySelectorAll(".wrong[id]")) fill(wrong);
 		for (const control of form.elements) control.removeAttribute("aria-invalid");
 		const left = details.filter(({ field: name, message }) => {
-			const control = form.elements[name];
-			if (!control || control.closest("[hidden]")) return true;
-			fill(document.getElementById(`${name}-error`), message);
+			const found = form.elements[name];
+			const control = found instanceof RadioNodeList ? found[0] : found;
+			const place = document.getElementById(`${name}-error`);
+			if (!control || !place || control.closest("[hidden]")) return true;
+			fill(place, message);
 			control.setAttribute("aria-invalid", "true");
 			control.closest("details")?.setAttribute("open", "");
 			return false;
@@ -156,13 +247,27 @@ export function showSubmit(root, from, signal) {
 		try {
 			const result = await post("explorations", await readForm(), { headers: { "Idempotency-Key": key }, signal });
 			announce(result.reused ? `Reused: ${cut(result.reused, 100)}` : "Submitted.");
+			draft = "";
 			location.hash = `#/x/${result.id}`;
 		} catch (error) {
 			if (error.status < 500) key = newKey(); // on 5xx it may have arrived; the same key makes a retry start it once
 			const left = markErrors(error.details ?? []);
-			fill(said, error.details?.length && !left.length ? notice("Not submitted", "Fix the fields marked above.") : failure(error));
+			fill(said, error.details?.length && !left.length ? failure({ title: "Not submitted", message: "Correct the fields that are marked." }) : failure(error));
 		} finally {
 			sendButton.disabled = false;
 		}
 	}
+	showFields();
+	showPrice();
+	return { element: form, write, begin };
+}
+
+export function showSubmit(root, query, signal) {
+	const form = ideaForm(signal);
+	root.className = "view new";
+	const asked = new URLSearchParams(query);
+	const name = asked.has("from") ? "Follow up" : asked.has("update") || asked.has("document") ? "Update a document" : "New idea";
+	root.append(title(name), form.element);
+	form.element.elements.idea.dataset.first = "";
+	return form.begin(asked);
 }

@@ -36,7 +36,7 @@ class Estimate(DomainModel, frozen=True):
     """`cost_usd` is null if the model's price is not known; `tokens` counts what is read at each step and
     what is written. `runs` is how many earlier explorations it is based on, 0 if on the table alone.
     `max_cost_usd` is the most that it may cost, and `least_usd` the least that it needs to find anything
-    out. `summary` says all of this in a sentence."""
+    out. `max_steps` and `deadline_seconds` limit it too. `summary` says what it will take in a sentence."""
 
     toolset: str
     depth: str | None
@@ -47,6 +47,8 @@ class Estimate(DomainModel, frozen=True):
     runs: int
     max_cost_usd: float | None
     least_usd: float | None
+    max_steps: int
+    deadline_seconds: int
     summary: str
 
 

@@ -161,6 +161,11 @@ class ResearchIndex(Protocol):
 
     def find_document(self, path: str) -> IndexEntry | None: ...
 
+    def list_documents(
+        self, search: str, limit: int, offset: int
+    ) -> tuple[Sequence[IndexEntry], int]:
+        """A page of the documents that contain every word, newest first, and how many there are."""
+
     def describe_problems(self) -> JsonObject:
         """The documents of which something could not be read, for one line of the log; those that are
         known since the index was last asked something else."""

@@ -79,6 +79,7 @@ class Deps:
     retries_webhooks: bool = True  # whether somebody will send those again whose receiver is down
     repository: str | None = None  # where reports are published, as webhooks name it
     branch: str | None = None
+    repository_page: str | None = None  # its address on the web
 
     has_slots: bool = False  # whether a run waits for a free slot before it starts or goes on
     max_running: int = 5  # how many slots there are

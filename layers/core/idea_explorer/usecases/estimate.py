@@ -69,6 +69,8 @@ def estimate_from(
         runs=runs,
         max_cost_usd=most,
         least_usd=policy.least_usd(request),
+        max_steps=request.steps,
+        deadline_seconds=request.seconds,
         summary=format_estimate(
             cost_usd,
             tokens or table.tokens,

@@ -1,17 +1,14 @@
 """Answer a request with published research, without a run and at no cost."""
 
-from idea_explorer.domain.documents import parse_document
-from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.events import StatusChanged
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.domain.similar_research import IndexEntry, Similar
+from idea_explorer.domain.similar_research import Similar
 from idea_explorer.ports import Log, ResearchIndex
-from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES
 from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.library import load_text
 from idea_explorer.usecases.run_events import emit_end
 
 
@@ -43,7 +40,7 @@ def reuse(
     if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
     found = deps.index().find_existing(request.idea, request.mode)
-    text = _text(found, deps) if found else None
+    text = load_text(found, deps) if found else None
     if found is None or text is None:
         return None
     now = deps.clock.now()
@@ -74,19 +71,3 @@ def reuse(
     if is_new:
         emit_end(exploration, events, deps.sinks_for(exploration))
     return exploration
-
-
-def _text(found: IndexEntry, deps: Deps) -> str | None:
-    """The document as it is now, if it can be read here; else the report it was made from. Like any
-    report, without front matter."""
-    try:
-        if research := deps.research():
-            path = ResearchPath(found.path.removeprefix(f"{RESEARCH_ROOT}/"))
-            return parse_document(research.read(path, limit=MAX_EARLIER_BYTES).content).body.strip()
-        return deps.reports.load_report(ExplorationId(found.exploration_id))
-    except MissingError:
-        return None
-    except ExplorerError as error:
-        if error.retryable:
-            raise
-        return None

@@ -45,6 +45,11 @@ class Queries:
     def find_document(self, path: str) -> IndexEntry | None:
         return self._ask(lambda db: queries.find_document(db, path))
 
+    def list_documents(
+        self, search: str, limit: int, offset: int
+    ) -> tuple[Sequence[IndexEntry], int]:
+        return self._ask(lambda db: queries.list_documents(db, search, limit, offset))
+
     def describe_problems(self) -> JsonObject:
         """Of the documents as they were when something else was asked."""
         return self._ask(queries.describe_problems, as_known=True)

@@ -23,6 +23,7 @@ from idea_explorer.domain.similar_research import (
     IndexEntry,
     Similar,
     extract_query,
+    extract_terms,
     find_newest,
     rank_similar,
     weigh,
@@ -44,6 +45,33 @@ scored AS MATERIALIZED (
 SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT ?3)
 UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT ?3)
 UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ?4 ORDER BY path LIMIT ?5)
+"""
+
+# newest first, in the order of the index by_date
+_PAGE = """
+SELECT id FROM documents
+ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC LIMIT ? OFFSET ?
+"""
+# every word is part of the title, the idea, the path or the verdict, or all of its terms are in the document
+_WITH_WORDS = """
+WITH shown AS (
+    SELECT id, path, entry, lower(
+        json_extract(entry, '$.title') || ' ' || coalesce(json_extract(entry, '$.idea'), '')
+        || ' ' || path || ' ' || coalesce(json_extract(entry, '$.verdict'), '')
+    ) AS text FROM documents
+)
+SELECT id FROM shown WHERE NOT EXISTS (
+    SELECT 1 FROM json_each(?1) AS word
+    WHERE instr(text, json_extract(word.value, '$[0]')) = 0 AND (
+        json_array_length(word.value, '$[1]') = 0
+        OR EXISTS (
+            SELECT 1 FROM json_each(word.value, '$[1]') AS wanted WHERE NOT EXISTS (
+                SELECT 1 FROM terms WHERE terms.term = wanted.value AND terms.document = shown.id
+            )
+        )
+    )
+)
+ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC
 """
 
 
@@ -110,6 +138,24 @@ def find_exploration(db: Database, exploration_id: str) -> IndexEntry | None:
 def find_document(db: Database, path: str) -> IndexEntry | None:
     row = db.row("SELECT entry, entry_hash FROM documents WHERE path = ?", (path,))
     return load_entry(*row) if row else None
+
+
+def list_documents(
+    db: Database, search: str, limit: int, offset: int
+) -> tuple[list[IndexEntry], int]:
+    words = [(word, extract_terms(word)) for word in search.lower().split()]
+    if words:
+        found = [document for (document,) in db.rows(_WITH_WORDS, (json.dumps(words),))]
+        page, total = found[offset : offset + limit], len(found)
+    else:
+        ((total,),) = db.rows("SELECT count(*) FROM documents")
+        page = [document for (document,) in db.rows(_PAGE, (limit, offset))]
+    rows = db.rows(
+        "SELECT entry, entry_hash FROM json_each(?) AS wanted JOIN documents ON documents.id = wanted.value"
+        " ORDER BY wanted.key",
+        (json.dumps(page),),
+    )
+    return [load_entry(*row) for row in rows], total
 
 
 def describe_problems(db: Database) -> JsonObject:

@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS documents (
     exploration_id TEXT NOT NULL, has_problem INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS by_path ON documents (path);
+CREATE INDEX IF NOT EXISTS by_date ON documents (coalesce(json_extract(entry, '$.date'), ''), path);
 CREATE INDEX IF NOT EXISTS by_idea ON documents (idea_key, mode, status, path);
 CREATE INDEX IF NOT EXISTS by_exploration ON documents (exploration_id);
 CREATE INDEX IF NOT EXISTS by_problem ON documents (path) WHERE has_problem;

@@ -1,0 +1,124 @@
+// All ideas of the person: filtered and sorted here, a page of the API at a time.
+
+import { getJson, now } from "./api.js";
+import { ACTIVE, age, announce, badge, button, cut, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, notice, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge } from "./dom.js";
+import { describe, keepFresh, nameIdea, TOOLSETS } from "./list.js";
+
+const PAGE = 100;
+const NONE = "none";
+const rank = ({ verdict }) => (verdict ? VERDICT_NAMES.indexOf(verdict) : VERDICT_NAMES.length);
+const SORTS = {
+	newest: ["Newest first", (a, b) => (a.created_at < b.created_at ? 1 : -1)],
+	oldest: ["Oldest first", (a, b) => (a.created_at > b.created_at ? 1 : -1)],
+	verdict: ["Best verdict first", (a, b) => rank(a) - rank(b) || (a.created_at < b.created_at ? 1 : -1)],
+	cost: ["Most expensive first", (a, b) => (b.cost_usd ?? 0) - (a.cost_usd ?? 0)],
+};
+
+function newRow() {
+	const name = t("a.strong");
+	const cells = Object.fromEntries(["verdict", "status", "cost", "age"].map((key) => [key, h("td", { class: key })]));
+	const meta = t("span.meta");
+	const element = t("tr", h("th", { scope: "row" }, name, meta), Object.values(cells));
+	let drawn, status;
+	return {
+		element,
+		show(item) {
+			name.href = `#/x/${item.id}`;
+			setText(name, nameIdea(item));
+			setText(meta, describe(item));
+			const key = `${item.status} ${item.verdict}`;
+			if (drawn !== key) {
+				fill(cells.status, badge(item.status));
+				fill(cells.verdict, verdictBadge(item.verdict));
+			}
+			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${nameOf(item.status)}`);
+			drawn = key;
+			status = item.status;
+			setText(cells.cost, money(item.cost_usd));
+			fill(cells.age, age(item.created_at, now()), isOld(item) && [" ", staleBadge()]);
+			cells.age.title = new Date(item.created_at).toLocaleString();
+		},
+	};
+}
+
+const isOld = (item) => item.status === "completed" && item.toolset === "research" && isStale(item.created_at, now());
+
+export async function showPortfolio(root, query, signal) {
+	const asked = new URLSearchParams(query);
+	const items = new Map();
+	const rows = new Map();
+	let cursor = null;
+	let verdict = asked.get("verdict") ?? "";
+	const named = (names, first) => select({ "": first, ...names });
+	const status = named(Object.fromEntries(Object.keys(STATUSES).map((name) => [name, nameOf(name)])), "Any status");
+	const toolset = named(TOOLSETS, "Any toolset");
+	const sort = select(Object.fromEntries(Object.entries(SORTS).map(([name, [label]]) => [name, label])));
+	const search = h("input", { type: "search", placeholder: "Idea, title or verdict" });
+	const stale = h("input", { type: "checkbox", id: "stale" });
+	const tabs = h("div.chips", { role: "group", "aria-label": "Verdict" });
+	const body = t("tbody");
+	const table = h("table.list", { hidden: true }, t("thead", t("tr", ["Idea", "Verdict", "Status", "Cost", "Age"]
+		.map((label) => h("th", { scope: "col" }, label)))), body);
+	const state = t("div", loading("your ideas"));
+	const sum = h("p.meta", { role: "status" });
+	const more = button("Load older ideas", () => load(cursor), { hidden: true });
+	root.append(
+		t("div.heading", title("Portfolio"), sum), tabs,
+		h("form.filters", { role: "search", submit: (event) => event.preventDefault() },
+			field("search", "Search", search), field("status", "Status", status), field("toolset", "Toolset", toolset), field("sort", "Sort", sort),
+			h("label.inline", { for: "stale" }, stale, " Only stale")),
+		table, state, more);
+
+	const fits = (item) => {
+		const wanted = search.value.trim().toLowerCase();
+		const text = `${item.title ?? ""} ${item.idea} ${item.verdict ?? ""}`.toLowerCase();
+		return (!status.value || item.status === status.value) && (!toolset.value || item.toolset === toolset.value)
+			&& (!stale.checked || isOld(item)) && text.includes(wanted);
+	};
+	const hasVerdict = (item) => !verdict || (item.verdict ?? NONE) === verdict;
+	const drawTabs = (found) => {
+		const count = (name) => found.filter((item) => (item.verdict ?? NONE) === name).length;
+		const choices = [["", "All", found.length], ...VERDICT_NAMES.map((name) => [name, name, count(name)]), [NONE, "No verdict", count(NONE)]];
+		const focused = tabs.contains(document.activeElement) && document.activeElement.value;
+		fill(tabs, choices.filter(([name, , n]) => n || !name || name === verdict).map(([name, label, n]) =>
+			h("button.chip", { type: "button", value: name, "aria-pressed": String(name === verdict), click: () => { verdict = name; draw(); } }, label, " ", t("span.count", n))));
+		if (focused !== false) [...tabs.children].find((tab) => tab.value === focused)?.focus();
+	};
+	const draw = () => {
+		const found = [...items.values()].filter(fits);
+		const shown = found.filter(hasVerdict).sort(SORTS[sort.value][1]);
+		drawTabs(found);
+		const wanted = shown.map((item) => {
+			if (!rows.has(item.id)) rows.set(item.id, newRow());
+			const row = rows.get(item.id);
+			row.show(item);
+			return row.element;
+		});
+		if (wanted.length !== body.children.length || wanted.some((e, i) => e !== body.children[i])) body.replaceChildren(...wanted);
+		table.hidden = !wanted.length;
+		more.hidden = !cursor;
+		const spent = shown.reduce((usd, item) => usd + (item.cost_usd ?? 0), 0);
+		setText(sum, items.size ? `${shown.length} idea${shown.length === 1 ? "" : "s"} · ${money(spent)}${cursor ? " · older ones are not loaded yet" : ""}` : "");
+		tabs.hidden = !items.size;
+		if (wanted.length) fill(state);
+		else if (items.size) fill(state, notice("No matches", "Try another search, verdict or status."));
+		else fill(state, notice("No ideas yet", "Your ideas and their verdicts appear here.", linkButton("#/new", "Explore your first idea")));
+	};
+	/** Resolves to whether something is still going on. */
+	async function load(from) {
+		const query = new URLSearchParams({ limit: String(PAGE) });
+		if (from) query.set("cursor", from);
+		try {
+			const page = await getJson(`explorations?${query}`, { signal });
+			if (from || !items.size) cursor = page.cursor;
+			for (const item of page.explorations) items.set(item.id, item);
+			draw();
+		} catch (error) {
+			if (!signal.aborted && error.status !== 401) fill(state, failure(error, () => load(from)));
+		}
+		return [...items.values()].some((item) => ACTIVE.has(item.status));
+	}
+	for (const control of [search, status, toolset, sort, stale]) control.addEventListener("input", draw);
+	await load();
+	keepFresh(load, signal);
+}
