@@ -36,7 +36,7 @@ const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up
 
 function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
 	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${Math.round(tokens.high / 1000)},000 tokens`;
-	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `by your last ${runs} like it` : "typical"].filter(Boolean).join(" · "))];
+	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `from your last ${runs} runs` : "typical"].filter(Boolean).join(" · "))];
 }
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
