@@ -27,7 +27,7 @@ const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => 
 let draft = ""; // what was typed and not sent, for whoever looks something up in another view
 
 /** Radio buttons that look like chips. */
-const chips = (name, label, choices) => h("fieldset.chips", { id: name }, t("legend.unseen", label),
+const chips = (name, label, choices) => h("fieldset.choice", { id: name }, t("legend.unseen", label),
 	Object.entries(choices).map(([value, [text, about]], n) =>
 		h("label.chip", { title: about }, input({ type: "radio", name, value, checked: n === 0 }), text)));
 
