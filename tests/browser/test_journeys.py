@@ -213,7 +213,7 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.shot("report")
 
         tab.press("Portfolio", "nav")
-        tab.sees("CONDITIONAL YES", "table.list")
+        tab.sees("CONDITIONAL YES", "table.ideas")
         tab.type("#search", "nothing like it")
         tab.sees("No matches")
         assert not tab.complaints()

@@ -75,6 +75,16 @@ def test_an_exploration_is_submitted_listed_shown_cancelled_and_resumed(
     assert [event["data"]["to"] for event in told] == ["cancelled", "queued"]
 
 
+def test_the_research_and_the_owners_spend_are_shown(call: Call) -> None:
+    call("POST", "/explorations", {"idea": "Urban bees"})
+
+    assert call("GET", "/research")["body"] == {"documents": [], "total": 0}
+    assert call("GET", "/research/document?path=ideas/none.md")["status"] == 404
+    (line,) = call("GET", "/spend")["body"]["toolsets"]
+    assert (line["toolset"], line["explorations"]) == ("research", 1)
+    assert call("GET", "/spend", owner="bob")["body"]["toolsets"] == []
+
+
 def test_a_repeated_key_starts_nothing_and_another_body_is_refused(
     call: Call, deployed: Settings
 ) -> None:

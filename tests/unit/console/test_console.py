@@ -100,7 +100,7 @@ def test_every_address_in_the_page_is_relative() -> None:
     page = text("index.html")
     addresses = re.findall(r'(?:src|href)="([^"]*)"', page)
     scripts = "".join(text(name) for name in list_assets() if name.endswith(".js"))
-    imported = re.findall(r'from "([^"]*)"', scripts)
+    imported = re.findall(r'(?:from |import\()"([^"]*)"', scripts)
 
     assert addresses
     assert all(re.match(r"console/|#", address) for address in addresses)
@@ -130,6 +130,13 @@ def test_the_token_is_never_part_of_an_address() -> None:
     assert "document.cookie" not in scripts
     assert re.findall(r"\$\{token\(\)[^}]*\}", scripts) == ['${token() ?? ""}', "${token()}"]
     assert scripts.count("Bearer ${token()") == 2
+
+
+def test_only_the_token_and_the_theme_are_stored_on_the_device() -> None:
+    found = {name for name in list_assets() if "localStorage" in text(name)}
+
+    assert found == {"api.js", "app.js"}
+    assert re.findall(r"localStorage\.setItem\((\w+)", text("app.js")) == ["THEME"]
 
 
 def test_who_does_not_read_reports_in_a_browser_loads_no_renderer() -> None:

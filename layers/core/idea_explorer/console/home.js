@@ -18,11 +18,11 @@ const SAMPLES = [
 	["A shared freezer for allotment gardeners", "Costs, users and risks"],
 ];
 
-const explorationLine = (item) => t("li.line",
+const explorationLine = (item) => t("li.entry",
 	t("div", h("a.strong", { href: `#/x/${item.id}` }, nameIdea(item)), t("p.meta", facts(describe(item), money(item.cost_usd), age(item.created_at, now())))),
 	(item.status === "completed" && verdictBadge(item.verdict)) || badge(item.status));
 
-const taskLine = (text, action) => (item) => t("li.line",
+const taskLine = (text, action) => (item) => t("li.entry",
 	t("div", t("span.strong", nameIdea(item)), t("p.meta", text(item))), h("a.quiet", { href: `#/x/${item.id}` }, action));
 const decision = taskLine((item) => (item.toolset === "code" ? "Proposed changes wait for your decision." : "A plan waits for your decision."), "Review");
 const ending = taskLine((item) => ({ partial: "It ran out of time or budget and kept what it found.", failed: "It failed. What it found so far is kept.",
@@ -36,7 +36,7 @@ export async function showHome(root, _given, signal) {
 	const all = (href, label) => t("p", h("a", { href }, label));
 	root.className = "view home";
 	root.append(title("What do you want to find out?"), form.element, tasks,
-		t("div.columns", t("div", recent), t("div", library, spend)));
+		t("div.halves", t("div", recent), t("div", library, spend)));
 	fill(recent, section("Recent explorations", "recent", loading("your explorations")));
 
 	const drawTasks = (items) => {

@@ -55,9 +55,9 @@ export async function showPortfolio(root, query, signal) {
 	const sort = select(Object.fromEntries(Object.entries(SORTS).map(([name, [label]]) => [name, label])));
 	const search = h("input", { type: "search", placeholder: "Idea, title or verdict" });
 	const stale = h("input", { type: "checkbox", id: "stale" });
-	const tabs = h("div.chips", { role: "group", "aria-label": "Verdict" });
+	const tabs = h("div.choice", { role: "group", "aria-label": "Verdict" });
 	const body = t("tbody");
-	const table = h("table.list", { hidden: true }, t("thead", t("tr", ["Idea", "Verdict", "Status", "Cost", "Age"]
+	const table = h("table.ideas", { hidden: true }, t("thead", t("tr", ["Idea", "Verdict", "Status", "Cost", "Age"]
 		.map((label) => h("th", { scope: "col" }, label)))), body);
 	const state = t("div", loading("your ideas"));
 	const sum = h("p.meta", { role: "status" });

@@ -27,7 +27,7 @@ const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => 
 let draft = ""; // what was typed and not sent, for whoever looks something up in another view
 
 /** Radio buttons that look like chips. */
-const chips = (name, label, choices) => h("fieldset.chips", { id: name }, t("legend.unseen", label),
+const chips = (name, label, choices) => h("fieldset.choice", { id: name }, t("legend.unseen", label),
 	Object.entries(choices).map(([value, [text, about]], n) =>
 		h("label.chip", { title: about }, input({ type: "radio", name, value, checked: n === 0 }), text)));
 
@@ -36,7 +36,7 @@ const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up
 
 function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
 	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${Math.round(tokens.high / 1000)},000 tokens`;
-	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `by your last ${runs} like it` : "typical"].filter(Boolean).join(" · "))];
+	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `from your last ${runs} runs` : "typical"].filter(Boolean).join(" · "))];
 }
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
