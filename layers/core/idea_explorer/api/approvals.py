@@ -39,8 +39,9 @@ class ApprovalView(DomainModel):
     null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
     why approving the change takes `confirm_danger`; an ordinary file has none. A change that is approved is
     written at `applied_at`; one that is `stale` or `failed` was approved and not written, and `message` says
-    why. A file that is moved goes to `new_path`. `checks` are the repository's own checks that ran last
-    before; what they printed is data of strangers."""
+    why. A file that is moved goes to `new_path`. Where a person approved an edited version, `diff` is that of
+    the version, and `hunks` are those that they chose, if they chose some. `checks` are the repository's own
+    checks that ran last before; what they printed is data of strangers."""
 
     id: str
     status: ApprovalStatus
@@ -54,6 +55,7 @@ class ApprovalView(DomainModel):
     content_hash: str
     content: str | None
     edited: bool
+    hunks: list[int] = Field(default_factory=list, exclude_if=lambda hunks: not hunks)
     reason: str | None
     requested_at: datetime
     decided_at: datetime | None
@@ -135,11 +137,12 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         kind=proposal.kind,
         danger=proposal.danger,
         description=proposal.description,
-        diff=proposal.diff,
+        diff=_diff_of(approval),
         base_sha=proposal.base_sha,
         content_hash=proposal.content_hash,
         content=proposal.content if status == "pending" else None,
         edited=approval.is_edited,
+        hunks=[*approval.hunks],
         reason=approval.reason,
         requested_at=approval.requested_at,
         decided_at=approval.decided_at,
@@ -149,6 +152,16 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         message=applied.message if applied else "",
         checks=[*approval.checks] if status == "pending" else [],
     )
+
+
+def _diff_of(approval: Approval) -> str:
+    """What was approved, of a change that a person edited."""
+    if not (approval.proposal.is_change and approval.is_edited):
+        return approval.proposal.diff
+    try:
+        return approval.approved_diff
+    except ValueError:  # of an older version, without a diff that leads back
+        return approval.proposal.diff
 
 
 def _status_of(approval: Approval, exploration: Exploration) -> ApprovalStatus:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Notices,
         Secrets,
         SecretStore,
+        Spend,
         Workflow,
         WorkQueue,
     )
@@ -56,6 +57,12 @@ def cloud_admission(settings: Settings) -> Admission:
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
 
     return DynamoExplorations(table(settings)).admission
+
+
+def cloud_spend(settings: Settings) -> Spend:
+    from idea_explorer.adapters.dynamodb.spend import DynamoSpend
+
+    return DynamoSpend(table(settings))
 
 
 def idempotency(settings: Settings) -> Idempotency:
