@@ -166,7 +166,7 @@ CASES: Mapping[str, Sequence[Sequence[str]]] = {
     "config profile use": [["config", "profile", "use", EVIL]],
     "config profile remove": [["config", "profile", "remove", EVIL]],
     "config profile list": [["config", "profile", "list", EVIL]],
-    "completion": [["completion", EVIL], ["completion", "bash", "--", "help", EVIL]],
+    "completion": [["completion", EVIL], ["completion", "bash", "--", ""]],
     "help": [["help", EVIL]],
     "admin": [["admin", EVIL]],
     "admin token": [["admin", "token", EVIL]],
