@@ -1,6 +1,5 @@
 """Rules for text, shared by requests, paths and reports."""
 
-import hashlib
 import re
 import unicodedata
 
@@ -29,6 +28,8 @@ def is_blank(text: str) -> bool:
 
 
 def hash_text(text: str) -> str:
+    import hashlib  # with OpenSSL, which printing help does not need
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
