@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.depths import DepthName
-from idea_explorer.domain.exploration import OFFLINE, Delivery, Exploration
+from idea_explorer.domain.exploration import Delivery, Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.progress import RunProgress
 from idea_explorer.domain.request import ModelName
@@ -151,7 +151,7 @@ def build_summary(exploration: Exploration) -> Summary:
         idea=request.idea,
         toolset=request.toolset,
         mode=request.mode,
-        model=OFFLINE if exploration.run.model_id == OFFLINE else request.model,
+        model=request.model,
         title=exploration.run.title,
         verdict=exploration.run.verdict,
         steps_completed=exploration.run.stats.steps,
@@ -182,7 +182,7 @@ def build_details(exploration: Exploration, progress: RunProgress, prefix: str) 
         steps_total=total,
         step_durations=list(stats.step_durations),
         stats=exploration.stats_json(stats),
-        max_cost_usd=None if summary.model == OFFLINE else request.max_cost_usd,
+        max_cost_usd=request.max_cost_usd,
         deadline_seconds=request.seconds,
         started_at=exploration.run.started_at,
         deadline_at=exploration.run.deadline_at,

@@ -168,7 +168,7 @@ def format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     if approval.message:
         yield approval.message, "1"
     is_open = approval.kind == "edit" and approval.status == "pending"
-    yield from format_diff(approval.diff, numbered=is_open)
+    yield from format_diff(approval.approved_diff or approval.diff, numbered=is_open)
 
 
 def _describe_part(approval: ApprovalView) -> str:

@@ -65,7 +65,9 @@ def format_cost(cost_usd: float | None) -> str:
 
 def format_details(details: Details, name: str) -> list[str]:
     """The lines of `idea status`. `name` is the id as a command on this target takes it."""
-    budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd else ""
+    # without a price: the offline model, which no limit holds back
+    is_free = details.finished_at is not None and details.cost_usd == 0
+    budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd and not is_free else ""
     lines = [
         one_line(_name(details), 100),
         _format_progress(details),

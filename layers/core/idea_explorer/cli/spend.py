@@ -28,7 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [*_list_since(first, choose_target(arguments))]
     days = _sum(rows, lambda row: row.created_at.astimezone(UTC).date().isoformat())
     toolsets = _sum(rows, lambda row: row.toolset)
-    models = _sum(rows, lambda row: row.model)
     total = sum(days.values())
     unknown = sum(row.cost_usd is None and row.steps_completed > 0 for row in rows)
     if arguments.json:
@@ -40,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
                 "without_price": unknown,
                 "days": days,
                 "toolsets": toolsets,
-                "models": models,
             }
         )
         return 0
@@ -50,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     count = pluralize(len(rows), "exploration")
     print(f"${total:.2f} for {count} since {first.isoformat()} (UTC)")
     every_day = {day: days.get(day, 0.0) for day in _list_days(first, today, days)}
-    for title, sums in (("by day", every_day), ("by toolset", toolsets), ("by model", models)):
+    for title, sums in (("by day", every_day), ("by toolset", toolsets)):
         if rows:
             print(f"\n{title}")
             for line in format_bars(sums, terminal_width() or DEFAULT_WIDTH):

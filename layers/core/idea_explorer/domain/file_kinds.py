@@ -108,8 +108,6 @@ def media_type(name: str) -> str:
 def detect_kind(sample: FileSample) -> FileKind:
     """Raises UnreadableFileError for a file that is neither text nor a document we can read."""
     head, name = sample.head, sample.name.lower()
-    if len(head) < HEAD_BYTES and not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise UnreadableFileError("is empty")
     if head.lstrip().startswith(b"%PDF-") or (name.endswith(".pdf") and b"%PDF-" in head[:1_024]):
         return FileKind.PDF
     for signature, reason in _SIGNATURES.items():
