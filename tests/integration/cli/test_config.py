@@ -154,11 +154,11 @@ def test_a_token_is_sent_to_its_own_deployment_alone(
     idea("config", "profile", "use", "work")
     seen: list[tuple[str, str]] = []
 
-    def remember(url: str, token: str, *_: object) -> object:
+    def remember(_: ApiClient, url: str, token: str, *__: object) -> None:
         seen.append((url, token))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ApiClient, "__new__", lambda _, *given: remember(*given))
+    monkeypatch.setattr(ApiClient, "__init__", remember)
     monkeypatch.setenv("IDEA_API_TOKEN", "another")
     idea("list")
     monkeypatch.setenv("IDEA_API_URL", "https://other.example")
