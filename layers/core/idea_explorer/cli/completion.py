@@ -33,7 +33,8 @@ compdef _idea idea
     "fish": """\
 function __idea_complete
     set -l words (commandline -opc)
-    idea completion fish -- $words[2..] (commandline -ct | string collect --allow-empty) 2>/dev/null
+    set -l begun (commandline -ct)
+    idea completion fish -- $words[2..] "$begun" 2>/dev/null
 end
 complete --command idea --arguments '(__idea_complete)'
 """,

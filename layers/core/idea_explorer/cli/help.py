@@ -90,7 +90,6 @@ and domains that IDEA_FETCH_DOMAINS lists: the address of any other page could c
 what was read to a stranger. --allow-fetch-after-private lifts that for one run, and
 IDEA_SEARCH_WITH_PRIVATE_TEXT=false takes web search away as well.""",
 }
-assert set(PAGES) == set(TOPICS)
 
 
 def run(arguments: argparse.Namespace) -> int:

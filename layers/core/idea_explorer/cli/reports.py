@@ -8,7 +8,7 @@ from pathlib import Path
 from idea_explorer.api.views import Details
 from idea_explorer.cli.output import parse_details, print_json, print_markdown
 from idea_explorer.cli.targets import Target, choose_target
-from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
+from idea_explorer.domain.errors import ConfigurationError, ExternalError, InvalidRequestError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import export
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -46,6 +46,8 @@ def open_page(arguments: argparse.Namespace) -> int:
     target = choose_target(arguments)
     details = parse_details(target.show(arguments.id))
     if address := target.page(details):
+        if not address.startswith(("https://", "http://")):  # an API chose it
+            raise ExternalError("The API names a page that is no web page.")
         return _show_in_browser(address, address)
     page = _write_page(target, target.report(arguments.id), arguments)
     return _show_in_browser(page.resolve().as_uri(), str(page))
