@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # In the order of the folders, which begins with the longest: at the end, short ones keep all workers busy.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test long check static format format-check lint types imports openapi lock clean
+.PHONY: help setup demo screens test long check static format format-check lint types imports openapi lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ setup: $(DEV) ## Install everything into .venv
 demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitHub
 	@test -d demo/ideas || { mkdir -p demo && cp -R examples/ideas demo/ideas; }
 	@$(BIN)/idea explore --research demo --if-exists run "A subscription box for urban beekeepers"
+	@command -v idea > /dev/null || echo 'To run idea yourself: export PATH="$(CURDIR)/$(BIN):$$PATH"'
+
+screens: $(DEV) ## Draw the terminal of the README again, from the running program
+	@$(BIN)/python -m scripts.record_terminal docs/images/terminal.svg
 
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder

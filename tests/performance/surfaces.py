@@ -67,6 +67,7 @@ from idea_explorer.domain.text import (
     slug,
     spell_out_signs,
     unescape_markdown,
+    unescape_prose,
 )
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import Opening
@@ -249,6 +250,7 @@ SURFACES: dict[str, Surface] = {
     "text": lambda text: (
         escape_markdown(text),
         unescape_markdown(text),
+        unescape_prose(text),
         one_line(text, 100),
         make_printable(text),
         spell_out_signs(text),

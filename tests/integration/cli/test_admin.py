@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -177,6 +177,29 @@ def test_a_paused_deployment_starts_nothing_until_it_is_unpaused(
     shown = json.loads(capsys.readouterr().out)
     assert shown == {"paused": False, "running": 0, "waiting": 1}
     stores.explorations.take_over(exploration.id, lambda e: e.started(at=NOW), slots=5)
+
+
+def test_what_each_owner_spent_is_shown_to_the_operator(
+    aws: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert aws.table_name is not None
+    monkeypatch.setenv("TABLE_NAME", aws.table_name)
+    for owner in ("ada", "bob"):
+        main(["admin", "token", "add", owner])
+    today, spend = datetime.now(UTC).date(), cloud_deps(aws, SilentLog()).policy.spend
+    assert spend is not None
+    spend.record("ada", today, "run-1", 0.5)
+    spend.record("ada", today - timedelta(days=1), "run-2", 0.25)
+    spend.record("bob", today - timedelta(days=7), "run-3", 9.0)  # before the week that is shown
+    capsys.readouterr()
+
+    assert main(["admin", "spend", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["owners"] == {"ada": 0.75, "bob": 0.0}
+    assert shown["days"][today.isoformat()] == 0.5
+    assert main(["admin", "spend"]) == 0
+    assert "ada     $0.75  ████" in capsys.readouterr().out
+    assert main(["admin", "spend", "--days", "31"]) == 2
 
 
 def test_pausing_asks_for_the_deployment(capsys: pytest.CaptureFixture[str]) -> None:

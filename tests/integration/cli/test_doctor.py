@@ -132,7 +132,7 @@ def test_it_prints_a_line_for_each_and_fails_where_there_is_a_problem(tmp_path: 
     assert well.returncode == 0
     assert "– deployment" in well.stdout
     assert unwell.returncode == 1
-    states = [finding["state"] for finding in json.loads(unwell.stdout)]
+    states = [finding["state"] for finding in json.loads(unwell.stdout)["checks"]]
     assert states.count("problem") == 1
 
 

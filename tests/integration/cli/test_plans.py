@@ -41,7 +41,7 @@ def test_a_plan_is_shown_edited_and_followed(idea: Idea, folder: Path) -> None:
     edited.write_text("# Later")
     code, _, err = idea("approve", exploration, "--content", str(edited), *here)
     assert (code, "The plan has no question." in err) == (2, True)
-    edited.write_text("- Who buys in spring?")
+    edited.write_text("## Questions\n- Who buys in spring?")
     assert "plan.md: approved" in idea("approve", exploration, "--content", str(edited), *here)[1]
 
     code, out, err = idea("resume", exploration, *here)
@@ -56,7 +56,7 @@ def test_a_plan_is_decided_at_the_terminal_and_a_bad_edit_is_corrected(
 ) -> None:
     editor = folder.parent / "editor"
     editor.write_text(
-        f'#!/bin/sh\nif [ -e {folder.parent}/once ]; then echo "- Who buys?" > "$1"; else'
+        f'#!/bin/sh\nif [ -e {folder.parent}/once ]; then printf "## Questions\\n- Who buys?\\n" > "$1"; else'
         f' touch {folder.parent}/once; echo "# Later" > "$1"; fi\n'
     )
     editor.chmod(0o755)

@@ -148,5 +148,5 @@ def test_what_cannot_be_undone_is_one_sentence(
     assert (changed.returncode, unknown.returncode, nonsense.returncode) == (1, 1, 1)
     assert f"Changed since: {outcome['path']}; nothing was undone." in changed.stderr
     assert len(changed.stderr.splitlines()) == 1
-    assert nonsense.stderr == "idea: There is no exploration with this id.\n"
+    assert nonsense.stderr.startswith("idea: There is no exploration with this id. `idea list` ")
     assert repo.pulls == []

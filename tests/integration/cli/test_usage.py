@@ -59,7 +59,7 @@ WRONG_USAGE = [
     (["explore", "Tea", "--context", "notse.md"], "--context: there is no file notse.md."),
     (
         ["explore", "Tea", "--callback-secret", "x"],
-        "--callback-secret must come with 'webhook_url'",
+        "--callback-secret must come with --webhook-url",
     ),
     (["explore", " "], "The idea must not be blank."),
     (["tools", "--toolset", "foo"], "There is no toolset 'foo'. Choose one of: research, assi"),

@@ -31,6 +31,13 @@ def test_a_file_that_cannot_be_read_is_said_at_once() -> None:
         GivenFiles([UNREADABLE], READER)
 
 
+@pytest.mark.parametrize("content", [b"", b" \n\t", b"\xef\xbb\xbf\n"])
+def test_a_file_without_text_is_said_at_once(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(InvalidRequestError, match=r"a\.txt is empty"):
+        GivenFiles([tmp_path / "a.txt"], READER)
+
+
 def test_a_file_whose_name_cannot_be_kept_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "a\\b.txt").touch()
     with pytest.raises(InvalidRequestError, match="must be a file name"):
@@ -47,7 +54,7 @@ def test_a_file_that_is_too_large_is_said_at_once(tmp_path: Path) -> None:
 
 def test_there_may_be_twenty_and_no_more(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
-    file.touch()
+    file.write_text("a")
     assert len(list(GivenFiles([file] * 20, READER).read_all())) == 20
     with pytest.raises(InvalidRequestError, match="At most 20"):
         GivenFiles([file] * 21, READER)

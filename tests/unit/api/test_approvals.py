@@ -186,7 +186,9 @@ def test_hunks_are_approved_as_an_edit(desk: Desk) -> None:
 
     reply = desk.post(desk.of(long), {"decision": "approve", "hunks": [1]})
 
-    assert (reply.status, reply.json["edited"]) == (200, True)
+    assert (reply.status, reply.json["edited"], reply.json["hunks"]) == (200, True, [1])
+    written = reply.json["approved_diff"]
+    assert ("+three\n" in written, "-27\n" in written) == (True, False)
     stored = desk.approvals.approvals(desk.exploration.id)[2]
     assert stored.approved_content == LONG.decode().replace("3\n", "three\n", 1)
 

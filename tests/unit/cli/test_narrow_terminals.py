@@ -7,7 +7,7 @@ import pytest
 from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
 from idea_explorer.cli.doctor import format_result
-from idea_explorer.cli.output import format_row
+from idea_explorer.cli.output import format_list
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -27,15 +27,30 @@ UNWELL = CheckResult(
 )
 
 
-@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (95, 1), (80, 2), (40, 3)])
+@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (80, 1), (70, 2), (40, 3)])
 def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     width: int | None, height: int
 ) -> None:
-    shown = format_row(build_summary(WAITING), width).splitlines()
+    *header, row = format_list([build_summary(WAITING)], width)
+    shown = row.splitlines()
 
+    assert bool(header) == (width is not None and height == 1)  # for people, where it is a table
     assert len(shown) == height
     assert "A subscription box" in shown[-1]
+    assert ("s ago " in row, WAITING.id in row) == (True, width is None)
     assert width is None or max(map(len, shown)) <= width
+
+
+def test_ids_that_begin_alike_are_shown_whole() -> None:
+    first = build_summary(WAITING)
+    second = first.model_copy(
+        update={"id": f"{first.id[:-1]}{'0' if first.id[-1] != '0' else '1'}"}
+    )
+    third = first.model_copy(update={"id": "0199b000-0000-7000-8000-000000000003"})
+
+    _, *rows = format_list([first, second, third], 200)
+
+    assert [row.split()[0] for row in rows] == [first.id, second.id, "0199b000-0000"]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

@@ -40,6 +40,18 @@ def test_a_completed_exploration_is_called_so_once() -> None:
     assert "\n".join(lines).lower().count("completed") == 1
 
 
+def test_a_run_that_costs_nothing_has_no_limit_to_show() -> None:
+    free = ended("completed", stats=RAN.model_copy(update={"cost_usd": 0.0}))
+    paid = ended("completed")
+
+    assert format_details(free.model_copy(update={"max_cost_usd": 2.0}), "ID")[2].startswith(
+        "$0.0000 · "
+    )
+    assert format_details(paid.model_copy(update={"max_cost_usd": 2.0}), "ID")[2].startswith(
+        "$0.0100 of $2.00 · "
+    )
+
+
 def test_a_status_is_said_in_words() -> None:
     assert format_summary(ended("timed_out"), RAN).startswith("timed out\n1 step · ")
 

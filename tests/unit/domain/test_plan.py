@@ -125,8 +125,15 @@ def test_sections_may_stand_in_any_order_and_be_left_out() -> None:
     assert (plan.would_turn, plan.must_know, plan.known) == (("No keepers",), (), ())
 
 
-def test_a_text_without_headings_is_a_list_of_questions() -> None:
-    plan = parse_plan("# Bees\n\nAsk this:\n\n- How many?\n- What do they pay?\n\nWho else sells?")
+@pytest.mark.parametrize("text", ["No, stop this.", "# Bees\n\n- How many?"])
+def test_a_text_without_headings_is_no_plan(text: str) -> None:
+    with pytest.raises(InvalidRequestError, match="stands below no heading"):
+        parse_plan(text)
+
+
+def test_a_plan_of_an_earlier_version_without_headings_is_a_list_of_questions() -> None:
+    text = "# Bees\n\nAsk this:\n\n- How many?\n- What do they pay?\n\nWho else sells?"
+    plan = parse_plan(text, ignore_strays=True)
     assert [asked.question for asked in plan.sub_questions] == [
         "How many?", "What do they pay?", "Who else sells?",
     ]  # fmt: skip
@@ -147,9 +154,12 @@ def test_a_plan_without_a_question_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("- a?\n" * (MAX_QUESTIONS + 1), f"has {MAX_QUESTIONS + 1} questions"),
-        ("- " + "a" * (MAX_TEXT + 1), f"longer than {MAX_TEXT} characters"),
-        (f"- a\n  - Tool: {'b' * (MAX_TOOL + 1)}", f"longer than {MAX_TOOL} characters"),
+        ("## Questions\n" + "- a?\n" * (MAX_QUESTIONS + 1), f"has {MAX_QUESTIONS + 1} questions"),
+        ("## Questions\n- " + "a" * (MAX_TEXT + 1), f"longer than {MAX_TEXT} characters"),
+        (
+            f"## Questions\n- a\n  - Tool: {'b' * (MAX_TOOL + 1)}",
+            f"longer than {MAX_TOOL} characters",
+        ),
         ("- a\n" + " " * MAX_PLAN_CHARS, "longer than 40,000 characters"),
         ("## Questions\n- a\n## Already known\n" + "- b\n" * (MAX_ITEMS + 1), "more than 12 items"),
     ],

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from idea_explorer.domain.text import make_printable
+from idea_explorer.domain.text import make_printable, unescape_prose
 
 OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -67,3 +67,19 @@ def test_json_stays_the_same_json() -> None:
 
     assert json.loads(printed) == [value]
     assert not [char for char in printed if unicodedata.category(char) in {"Cc", "Zl", "Zp", "Cs"}]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "read"),
+    [
+        ("2 \\* 3 \\[x\\]", "2 * 3 [x]"),
+        ("a\\`b `c:\\_d` \\_", "a`b `c:\\_d` _"),
+        ("```\n\\*\n```\n\\*", "```\n\\*\n```\n*"),
+        ("C:\\new", "C:\\new"),
+        ("\\\\", "\\"),
+    ],
+)
+def test_a_person_reads_markdown_without_its_escapes_but_code_as_it_is(
+    markdown: str, read: str
+) -> None:
+    assert unescape_prose(markdown) == read

@@ -139,6 +139,7 @@ MEASURED = {
     """,
     "text": """
         domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown
+        domain.text._ESCAPED_OR_CODE
         domain.text._SUSPECT
     """,
     "paths": """
@@ -219,7 +220,10 @@ MEASURED = {
         adapters.offline.scripts._SUM adapters.offline.scripts._ACRONYM
         adapters.offline.scripts._THOUSANDS adapters.offline.scripts._to_expression
     """,
-    "offline code": "adapters.offline.scripts._NAME",
+    "offline code": """
+        adapters.offline.scripts._NAME adapters.offline.changes._REPLACE
+        adapters.offline.changes._CREATE
+    """,
 }
 OURS = "reads only what this package wrote"
 FIXED = "reads a fixed number of characters from each place"

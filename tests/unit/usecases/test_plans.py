@@ -148,7 +148,7 @@ def test_a_deep_plan_has_a_question_for_each_branch_at_most(tmp_path: Path) -> N
     waiting = planning.explore()
     assert "at most 4 questions" in str(tool_results(model.requests[1])[0]["content"])
     with pytest.raises(InvalidRequestError, match="5 questions"):
-        planning.decide(waiting, decision="approve", content="- Who?\n" * 5)
+        planning.decide(waiting, decision="approve", content="## Questions\n" + "- Who?\n" * 5)
 
 
 def test_a_reviewed_plan_waits_and_costs_nothing_meanwhile(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files that a person named on the command line. Links are followed, because the person chose them; pipes and
 devices are refused, because reading one may wait for ever or have an effect."""
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -49,6 +50,8 @@ def _check(path: Path, documents: DocumentReader) -> FileInfo:
         raise _too_large(path, limits.MAX_UPLOAD_BYTES)
     check_upload(path.name, size)
     content = read_given_file(path, limits.MAX_UPLOAD_BYTES)
+    if not content.removeprefix(codecs.BOM_UTF8).strip():
+        raise InvalidRequestError(f"{path} is empty.")
     try:
         kind = detect_kind(FileSample.of(path.name, content))
         if kind.is_document:

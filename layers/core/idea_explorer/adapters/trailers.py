@@ -1,6 +1,10 @@
 """Commit trailers: how a commit says what it is for, so that no attempt repeats another's work."""
 
+from idea_explorer.domain.approvals import Approval
+from idea_explorer.domain.commit_text import clean_subject
 from idea_explorer.domain.ids import ExplorationId
+
+MAX_SUBJECT = 72  # characters, as git's own tools show them
 
 
 def exploration_trailer(exploration_id: ExplorationId) -> str:
@@ -13,6 +17,14 @@ def run_trailers(exploration_id: ExplorationId, run: int) -> str:
 
 def approval_trailer(approval_id: str) -> str:
     return f"Approval-Id: {approval_id}"
+
+
+def commit_subject(approval: Approval) -> str:
+    """What was proposed, and whether all of that was approved."""
+    how = ""
+    if approval.is_edited:
+        how = " (in part)" if approval.hunks else " (edited)"
+    return clean_subject(approval.proposal.description, MAX_SUBJECT - len(how)) + how
 
 
 def revert_message(subject: str, sha: str, exploration_id: ExplorationId) -> str:

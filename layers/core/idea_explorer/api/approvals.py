@@ -39,8 +39,9 @@ class ApprovalView(DomainModel):
     null if the response would be too large; a diff that is cut ends in a line that says so. `danger` says
     why approving the change takes `confirm_danger`; an ordinary file has none. A change that is approved is
     written at `applied_at`; one that is `stale` or `failed` was approved and not written, and `message` says
-    why. A file that is moved goes to `new_path`. `checks` are the repository's own checks that ran last
-    before; what they printed is data of strangers."""
+    why. A file that is moved goes to `new_path`. Where a person approved an edited version, `approved_diff`
+    is its diff, and `hunks` are those that they chose, if they chose some. `checks` are the repository's own
+    checks that ran last before; what they printed is data of strangers."""
 
     id: str
     status: ApprovalStatus
@@ -54,6 +55,8 @@ class ApprovalView(DomainModel):
     content_hash: str
     content: str | None
     edited: bool
+    hunks: list[int] = Field(default_factory=list, exclude_if=lambda hunks: not hunks)
+    approved_diff: str = Field(default="", exclude_if=lambda diff: not diff)
     reason: str | None
     requested_at: datetime
     decided_at: datetime | None
@@ -88,9 +91,19 @@ def _limit_texts(views: list[ApprovalView]) -> list[ApprovalView]:
     budget = ResponseBudget()
     pending_first = sorted(views, key=lambda view: view.status != "pending")
     diffs = {view.id: budget.truncate_diff(view.diff) for view in pending_first}
+    approved = {
+        view.id: view.approved_diff and budget.truncate_diff(view.approved_diff)
+        for view in pending_first
+    }
     contents = {view.id: view.content and budget.take(view.content) for view in pending_first}
     return [
-        view.model_copy(update={"diff": diffs[view.id], "content": contents[view.id]})
+        view.model_copy(
+            update={
+                "diff": diffs[view.id],
+                "approved_diff": approved[view.id],
+                "content": contents[view.id],
+            }
+        )
         for view in views
     ]
 
@@ -140,6 +153,8 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         content_hash=proposal.content_hash,
         content=proposal.content if status == "pending" else None,
         edited=approval.is_edited,
+        hunks=[*approval.hunks],
+        approved_diff=_find_approved_diff(approval),
         reason=approval.reason,
         requested_at=approval.requested_at,
         decided_at=approval.decided_at,
@@ -149,6 +164,16 @@ def build_approval_view(approval: Approval, exploration: Exploration) -> Approva
         message=applied.message if applied else "",
         checks=[*approval.checks] if status == "pending" else [],
     )
+
+
+def _find_approved_diff(approval: Approval) -> str:
+    """The diff of what a person made of a change; "" where they took it as it was, or it is not known."""
+    if not (approval.proposal.is_change and approval.is_edited):
+        return ""
+    try:
+        return approval.approved_diff
+    except ValueError:  # of an older version, without a diff that leads back
+        return ""
 
 
 def _status_of(approval: Approval, exploration: Exploration) -> ApprovalStatus:

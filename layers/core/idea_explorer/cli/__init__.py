@@ -2,6 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 EXIT_INTERRUPTED = 130
 
@@ -15,13 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser()
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
-        command = getattr(parsed, "parser", parser)
-        command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        getattr(parsed, "parser", parser).refuse_unknown(unknown)
     if not hasattr(parsed, "run"):
         parser.print_help(sys.stderr)
         return 2
     try:
-        return _run(parsed.run, parsed, debug=getattr(parsed, "debug", False))
+        return _run(parsed.run, parsed, debug=parsed.debug)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -30,17 +33,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _run(name: str, parsed: object, *, debug: bool) -> int:
-    """Run a command by the name of its module and function."""
+def _run(name: str, parsed: "Namespace", *, debug: bool) -> int:
+    """Run a command by the name of its module and function, with the user's settings in the environment."""
     import importlib
 
     from idea_explorer.cli import streams
     from idea_explorer.cli.failures import report_failure
+    from idea_explorer.cli.user_settings import user_settings
 
     module, _, function = name.rpartition(".")
     try:
-        command = getattr(importlib.import_module(f"idea_explorer.cli.{module}"), function)
-        exit_code: int = command(parsed)
+        with user_settings(parsed):
+            command = getattr(importlib.import_module(f"idea_explorer.cli.{module}"), function)
+            exit_code: int = command(parsed)
         sys.stdout.flush()  # here, where a full disk can still be reported
     except (KeyboardInterrupt, BrokenPipeError):
         raise

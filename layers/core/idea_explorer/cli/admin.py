@@ -1,15 +1,14 @@
 """`idea admin`: the tokens and secrets of a deployment, and whether it starts explorations."""
 
 import argparse
-import getpass
 import json
 import os
-import sys
 from dataclasses import dataclass
 
+from idea_explorer.cli.arguments import read_secret
 from idea_explorer.cli.streams import warn
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
-from idea_explorer.domain.text import is_header_safe, pluralize
+from idea_explorer.domain.text import pluralize
 from idea_explorer.ports import SecretStore
 from idea_explorer.settings import Settings
 from idea_explorer.usecases import manage_tokens
@@ -31,7 +30,6 @@ CONDITIONAL = {
     "TidalSecretId": "UseTidal",
     "WebhookSecretId": "WebhookUrl",
 }
-MAX_SECRET = 10_000
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,7 @@ def list_tokens(arguments: argparse.Namespace) -> int:
 def set_secret(arguments: argparse.Namespace) -> int:
     """From stdin, so that it appears in no shell history and no process list."""
     secret = _locate(arguments.name, arguments.stack)
-    value = _read_secret(arguments.name).strip()
-    if len(value) > MAX_SECRET or not is_header_safe(value):
-        raise InvalidRequestError(
-            "stdin does not hold a token or key.", hint="Send exactly one, without spaces."
-        )
-    secret.store.write(secret.name, value)
+    secret.store.write(secret.name, read_secret(arguments.name))
     text = f"The {arguments.name} secret is set. It is used within five minutes, without a deploy."
     print(json.dumps({"set": arguments.name}) if arguments.json else text)
     return 0
@@ -102,12 +95,7 @@ def unpause(arguments: argparse.Namespace) -> int:
 
 
 def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
-    settings = Settings.from_environment(os.environ)
-    named = arguments.stack or os.environ.get("IDEA_STACK")
-    table = (None if named else settings.table_name) or stack_output(
-        "TableName", arguments.stack, settings
-    )
-    admission = cloud_admission(settings.model_copy(update={"table_name": table}))
+    admission = cloud_admission(find_table(arguments.stack))
     admission.set_paused(paused)
     running, waiting = len(admission.slots().holders), admission.count_waiting()
     if arguments.json:
@@ -119,6 +107,21 @@ def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
     else:
         print(f"Explorations are started again, within a minute. {backlog}")
     return 0
+
+
+def find_table(stack: str | None) -> Settings:
+    """The settings with the table of the named stack, or of a function's environment."""
+    settings = Settings.from_environment(os.environ)
+    named = stack or os.environ.get("IDEA_STACK")
+    table = (None if named else settings.table_name) or stack_output("TableName", stack, settings)
+    return settings.model_copy(update={"table_name": table})
+
+
+def find_owners(stack: str | None) -> list[str]:
+    """Who has a token of the deployment."""
+    secret = _locate("tokens", stack)
+    tokens = manage_tokens.list_tokens(None, secret.store, secret.name)
+    return sorted({token.owner for token in tokens})
 
 
 def _locate(secret: str, stack: str | None) -> StoredSecret:
@@ -146,9 +149,3 @@ def stack_output(name: str, stack: str | None, settings: Settings) -> str:
             hint = f"It has one where the parameter {CONDITIONAL[name]} is set."
         raise ConfigurationError(f"The stack {stack} has no output {name}.", hint=hint)
     return outputs[name]
-
-
-def _read_secret(name: str) -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass(f"{name}: ")
-    return sys.stdin.read(MAX_SECRET + 1)

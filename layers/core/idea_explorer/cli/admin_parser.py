@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, NoReturn
 
+from idea_explorer.cli.command_parser import CommandParser
 from idea_explorer.cli.flags import add_command, add_json
 
 if TYPE_CHECKING:
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 def add_admin(commands: "Commands") -> None:
     admin = add_command(commands, "admin", "admin.require_action", "operate a deployment")
     admin.set_defaults(
-        examples="idea admin token, secret, dead-letters, smoke, pause or unpause, with --help"
+        examples="idea admin token, secret, dead-letters, smoke, spend, pause or unpause, with --help"
     )
-    parser_class: type[argparse.ArgumentParser] = _AdminParser
+    parser_class: type[CommandParser] = _AdminParser
     kinds = admin.add_subparsers(title="what to do", metavar="COMMAND", parser_class=parser_class)
     token = _add_kind(
         kinds,
@@ -74,6 +75,13 @@ def add_admin(commands: "Commands") -> None:
         help="wait this long, default %(default)s",
     )
     _add_stack(smoke)
+    spend = add_command(
+        kinds, "spend", "spend.run_for_owners", "show what each owner spent and has reserved"
+    )
+    spend.add_argument(
+        "--days", type=int, default=7, metavar="N", help="1 to 30, default %(default)s"
+    )
+    _add_stack(spend)
     for action, text in {
         "pause": "start no more explorations; those that run go on to their end",
         "unpause": "start explorations again",
@@ -81,7 +89,7 @@ def add_admin(commands: "Commands") -> None:
         _add_stack(add_command(kinds, action, f"admin.{action}", text))
 
 
-class _AdminParser(argparse.ArgumentParser):
+class _AdminParser(CommandParser):
     """With `may_hold_secret`, it repeats nothing of a command that it does not understand."""
 
     may_hold_secret = False

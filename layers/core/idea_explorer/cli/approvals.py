@@ -31,26 +31,34 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list:
         _print_approvals(approvals, arguments)
         return 0
-    decided: list[str] = []
-    for approval in _select(approvals, arguments):
+    decided: dict[str, ApprovalView] = {}
+    shows = not (arguments.quiet or arguments.json)
+    for approval in _select(approvals, arguments, target):
         if arguments.approves and approval.danger and not request.confirm_danger:
-            warn(_explain_danger(approval, arguments.id))
+            warn(_explain_danger(approval, arguments.id, target))
             continue
         is_edited = request.content is not None or request.hunks is not None
         if is_edited and approval.kind != "plan":
             request = _show_edit(approval, request, target, arguments)
         view = target.decide(arguments.id, approval.id, request)
-        decided.append(view.id)
-        if not arguments.quiet and view.status not in NOT_WRITTEN:
+        decided[view.id] = view
+        if shows and view.status not in NOT_WRITTEN:
             print(describe_decision(view))
-    after = target.await_written(arguments.id) if arguments.approves else approvals
-    unwritten = [a for a in after if a.id in decided and a.status in NOT_WRITTEN]
+    after = target.await_written(arguments.id) if arguments.approves else []
+    decided |= {view.id: view for view in after if view.id in decided}
+    unwritten = [view for view in decided.values() if view.status in NOT_WRITTEN]
     for view in unwritten:
         warn(describe_decision(view))
-    if not arguments.quiet:
+    if arguments.json:
+        _print_json([*decided.values()])
+    elif shows:
         left = sum(a.status == "pending" for a in target.approvals(arguments.id))
         print(f"{left} more to decide" if left else target.describe_next(arguments.id))
     return 1 if unwritten or not decided else 0
+
+
+def _print_json(approvals: list[ApprovalView]) -> None:
+    print_json([approval.model_dump(mode="json") for approval in approvals])
 
 
 def _show_edit(
@@ -62,7 +70,7 @@ def _show_edit(
     """Show the diff of what is about to be approved; nothing else is approved then."""
     edit = EditRequest(content=request.content, hunks=request.hunks)
     shown = target.preview(arguments.id, approval.id, edit)
-    if not arguments.quiet:
+    if not (arguments.quiet or arguments.json):
         print_coloured(format_diff(shown.diff), sys.stdout)
     return request.model_copy(update={"content_hash": shown.content_hash})
 
@@ -101,7 +109,9 @@ def _read_content(file: str) -> str:
         raise InvalidRequestError(f"--content: {file} is not UTF-8 text.") from error
 
 
-def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> list[ApprovalView]:
+def _select(
+    approvals: list[ApprovalView], arguments: argparse.Namespace, target: Target
+) -> list[ApprovalView]:
     """The one that is named, else all pending ones; --content is for one alone."""
     if arguments.approval:
         selected = [a for a in approvals if a.id == arguments.approval]
@@ -114,7 +124,7 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
     if arguments.approves and arguments.confirm_danger and len(pending) > 1:
         raise InvalidRequestError(
             "--confirm-danger is for one change, which has to be named.",
-            hint=f"See them with: idea approve {arguments.id} --list",
+            hint=f"See them with: idea approve {target.name(arguments.id)} --list",
         )
     if not pending:
         raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
@@ -129,7 +139,7 @@ def _select(approvals: list[ApprovalView], arguments: argparse.Namespace) -> lis
 
 def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json([approval.model_dump(mode="json") for approval in approvals])
+        _print_json(approvals)
         return
     if not approvals and not arguments.quiet:
         warn(f"Exploration {arguments.id} has proposed no changes.")
@@ -138,8 +148,8 @@ def _print_approvals(approvals: list[ApprovalView], arguments: argparse.Namespac
         print_coloured(format_change(approval), sys.stdout)
 
 
-def _explain_danger(approval: ApprovalView, exploration_id: str) -> str:
+def _explain_danger(approval: ApprovalView, exploration_id: str, target: Target) -> str:
     return (
         f"{approval.path} {approval.danger}, so it needs a confirmation of its own. Read it,"
-        f" then: idea approve {exploration_id} {approval.id} --confirm-danger"
+        f" then: idea approve {exploration_id} {approval.id} --confirm-danger{target.options}"
     )

@@ -14,6 +14,7 @@ from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.names import split_names
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest, invalid_request
+from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.web_scope import parse_location
 from idea_explorer.ports import UploadedFiles
 from idea_explorer.settings import Settings
@@ -22,6 +23,7 @@ from idea_explorer.wiring.local import given_files, read_given_file
 
 MAX_CONTEXT_BYTES = 4 * limits.MAX_CONTEXT  # UTF-8 has at most four for a character
 MAX_NAMED = 1_000  # characters: no longer context is taken for the name of a file
+MAX_SECRET = 10_000
 MAX_PATH = 200  # a longer word is text in a language without spaces
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 REQUEST_FLAGS = (
@@ -95,6 +97,21 @@ def read_files(paths: list[str] | None, toolset: str) -> UploadedFiles:
     if paths:
         check_takes_files(toolset)
     return given_files([Path(path) for path in paths or ()])
+
+
+def read_secret(name: str) -> str:
+    """From the terminal without showing it, or from a pipe. Raises InvalidRequestError where it is none."""
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        value = getpass(f"{name}: ").strip()
+    else:
+        value = sys.stdin.read(MAX_SECRET + 1).strip()
+    if len(value) > MAX_SECRET or not is_header_safe(value):
+        raise InvalidRequestError(
+            "stdin does not hold a token or key.", hint="Send exactly one, without spaces."
+        )
+    return value
 
 
 def _given(arguments: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:

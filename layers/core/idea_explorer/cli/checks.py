@@ -155,9 +155,6 @@ def _check_github(settings: Settings) -> Iterator[CheckResult]:
 
 
 def _check_folder(settings: Settings) -> Iterator[CheckResult]:
-    if missing := missing_github_variable(settings):
-        text = f"{missing} is not set, so GitHub is not used"
-        yield CheckResult("problem", "repository", text, f"export {missing}=…")
     try:
         research = research_repository(settings)
         publishing.publisher(settings).check()
@@ -167,8 +164,12 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
         yield CheckResult("problem", "repository", error.message, fix)
         return
     folder = settings.research_dir.resolve()
-    text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
-    yield CheckResult("ok", "repository", text)
+    if missing := missing_github_variable(settings):
+        text = f"{missing} is not set, so GitHub is not used, but the folder {folder}"
+        yield CheckResult("problem", "repository", text, f"export {missing}=…")
+    else:
+        text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
+        yield CheckResult("ok", "repository", text)
     paths = [document.path for document in research.list()] if research else []
     below = folder / folder_layout(settings).locate(RESEARCH_ROOT)
     yield _count_documents(paths, f"below {below}")

@@ -155,7 +155,10 @@ def _edit(content: str, path: str) -> str | None:
 def format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
     """The lines and their colours."""
     where = f"{approval.path} → {approval.new_path}" if approval.new_path else approval.path
-    yield f"{where}: {one_line(approval.description, MAX_DESCRIPTION)}", ""
+    yield (
+        f"{where}: {one_line(approval.description, MAX_DESCRIPTION)}{_describe_part(approval)}",
+        "",
+    )
     if approval.kind in {"plan", "checks"}:
         yield from _format_text(approval.content or "")
         return
@@ -164,7 +167,15 @@ def format_change(approval: ApprovalView) -> Iterator[tuple[str, str]]:
         yield f"{CAREFUL} This file {approval.danger}.", "1"
     if approval.message:
         yield approval.message, "1"
-    yield from format_diff(approval.diff, numbered=approval.kind == "edit")
+    is_open = approval.kind == "edit" and approval.status == "pending"
+    yield from format_diff(approval.approved_diff or approval.diff, numbered=is_open)
+
+
+def _describe_part(approval: ApprovalView) -> str:
+    if approval.hunks:
+        chosen = ", ".join(map(str, approval.hunks))
+        return f" (only {'hunk' if len(approval.hunks) == 1 else 'hunks'} {chosen} of it)"
+    return " (edited)" if approval.edited else ""
 
 
 def _format_text(text: str) -> Iterator[tuple[str, str]]:

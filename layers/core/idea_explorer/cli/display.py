@@ -38,17 +38,17 @@ class Screen(Protocol):
 
 
 def open_screen() -> Screen:
-    return TerminalScreen() if sys.stderr.isatty() else PlainScreen()
+    return TerminalScreen() if sys.stderr.isatty() and not streams.is_plain() else PlainScreen()
 
 
 class ProgressDisplay:
     """With `show_text`, the answer too, line by line as it comes. Leaves the terminal as it was."""
 
-    def __init__(self, screen: Screen, *, show_text: bool = False) -> None:
+    def __init__(self, screen: Screen, *, show_text: bool = False, first_step: int = 1) -> None:
         self._screen = screen
         self._show_text = show_text
         self._tool_names: dict[str, str] = {}
-        self._step: int | None = 1  # None between steps
+        self._step: int | None = first_step  # None between steps
         self._last_step: StepFinished | None = None
         self._characters = 0
         self._thought = ""

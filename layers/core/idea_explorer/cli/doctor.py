@@ -1,7 +1,6 @@
 """`idea doctor`: what is configured, what is missing, and the command that fixes it."""
 
 import argparse
-import json
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +8,8 @@ from dataclasses import asdict
 
 from idea_explorer.cli.arguments import with_folder
 from idea_explorer.cli.checks import CHECKS, CheckResult
-from idea_explorer.cli.output import terminal_width, wrap
+from idea_explorer.cli.output import print_json, terminal_width, wrap
+from idea_explorer.cli.streams import until_reader_leaves
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.settings import Settings
 
@@ -19,13 +19,15 @@ SIGNS = {"ok": "✓", "note": "–", "problem": "✗"}
 
 def run(arguments: argparse.Namespace) -> int:
     results = list(run_checks(os.environ, arguments.research))
-    if arguments.json:
-        print(json.dumps([asdict(result) for result in results], indent=2))
-    else:
-        width = terminal_width()
-        for result in results:
-            print("\n".join(format_result(result, width)))
-    return 1 if any(result.state == "problem" for result in results) else 0
+    has_problem = any(result.state == "problem" for result in results)
+    with until_reader_leaves():
+        if arguments.json:
+            print_json({"ok": not has_problem, "checks": [asdict(result) for result in results]})
+        else:
+            width = terminal_width()
+            for result in results:
+                print("\n".join(format_result(result, width)))
+    return 1 if has_problem else 0
 
 
 def format_result(result: CheckResult, width: int | None) -> list[str]:

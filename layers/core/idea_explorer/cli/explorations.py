@@ -1,4 +1,4 @@
-"""The commands on explorations: submit, list, status, watch, report, cancel, resume, revert, webhook."""
+"""The commands on explorations: submit, list, status, watch, cancel, resume, revert, webhook."""
 
 import argparse
 import json
@@ -12,32 +12,32 @@ from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.output import (
     EXIT,
     format_details,
-    format_row,
+    format_list,
     format_summary,
     outcome_of,
     parse_details,
     print_json,
+    print_markdown,
     suggest_decision,
     suggest_reading,
     suggest_resend,
     suggest_resume,
     terminal_width,
 )
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.playlist import export
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
 
 
 def submit(arguments: argparse.Namespace) -> int:
+    target = choose_target(arguments)
     request = read_request(arguments)
     files = read_files(arguments.file, request.toolset)
-    target = choose_target(arguments)
     if arguments.estimate:
         return print_estimate(target, request, arguments)
     body: JsonObject = request.model_dump(mode="json", exclude_unset=True)
@@ -50,7 +50,7 @@ def submit(arguments: argparse.Namespace) -> int:
         return 0
     print(answer["id"])
     if not arguments.quiet:
-        for sentence in _describe_submission(answer):
+        for sentence in _describe_submission(answer, target):
             warn(sentence)
     return 0
 
@@ -64,36 +64,41 @@ def print_estimate(target: Target, request: ExploreRequest, arguments: argparse.
     return 0
 
 
-def _describe_submission(answer: JsonObject) -> Iterator[str]:
+def _describe_submission(answer: JsonObject, target: Target) -> Iterator[str]:
+    name = target.name(str(answer["id"]))
     if "reused" in answer:
-        yield f"Answered by {answer['reused']}. Read it with: idea report {answer['id']}"
+        yield f"Answered by {answer['reused']}. Read it with: idea report {name}"
         return
     similar = answer.get("similar")
     for hit in similar if isinstance(similar, list) else []:
         assert isinstance(hit, dict)
         yield f"Similar research: {one_line(str(hit['title']), 80)} ({hit['path']})"
-    yield f"Queued. Follow it with: idea watch {answer['id']}"
+    yield f"Queued. Follow it with: idea watch {name}"
 
 
 def list_all(arguments: argparse.Namespace) -> int:
     names = ("status", "mode", "toolset", "limit", "cursor")
     given = {name: getattr(arguments, name) for name in names}
     filters = {name: value for name, value in given.items() if value is not None}
-    found = choose_target(arguments).list_explorations(**filters)
+    target = choose_target(arguments)
+    found = target.list_explorations(**filters)
     if arguments.json:
         print_json(found)
         return 0
     listing = ExplorationList.model_validate(found)
-    width = terminal_width()
-    for summary in listing.explorations:
-        print(summary.id if arguments.quiet else format_row(summary, width))
     if arguments.quiet:
+        for summary in listing.explorations:
+            print(summary.id)
         return 0
+    for line in format_list(listing.explorations, terminal_width()):
+        print(line)
     if not listing.explorations:
         filtered = filters.keys() - {"limit"}
         warn("No exploration matches." if filtered else "There are no explorations yet.")
     if listing.cursor:
-        warn(f"There are more. See them with: idea list --cursor {listing.cursor}")
+        same = "".join(f" --{name} {filters[name]}" for name in filters if name != "cursor")
+        rest = f"{same}{target.options}"
+        warn(f"There are more. See them with: idea list --cursor {listing.cursor}{rest}")
     return 0
 
 
@@ -111,19 +116,6 @@ def cancel(arguments: argparse.Namespace) -> int:
 
 def watch(arguments: argparse.Namespace) -> int:
     return _follow(choose_target(arguments), arguments.id, arguments)
-
-
-def report(arguments: argparse.Namespace) -> int:
-    target = choose_target(arguments)
-    content = target.report(arguments.id)
-    if arguments.format:
-        toolset = str(target.show(arguments.id).get("toolset"))
-        print(export(content, arguments.format, toolset), end="")
-    elif arguments.json:
-        print_json({"id": arguments.id, "content": content})
-    else:
-        print(content)
-    return 0
 
 
 def resume(arguments: argparse.Namespace) -> int:
@@ -185,14 +177,15 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
     if details.links.report and (arguments.json or not published):
         with suppress(MissingError):
             content = target.report(details.id)
-    if arguments.json:
-        print_json(outcome_of(details, content))
-    else:
-        for place in dict.fromkeys(filter(None, (details.path, details.links.published))):
-            print(place)
-        if content:
-            print(f"{content}\n")
-        print(format_summary(details, target.stats(details)))
+    with until_reader_leaves():
+        if arguments.json:
+            print_json(outcome_of(details, content))
+        else:
+            for place in dict.fromkeys(filter(None, (details.path, details.links.published))):
+                print(place)
+            if content:
+                print_markdown(f"{content}\n")
+            print(format_summary(details, target.stats(details)))
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
     return EXIT.get(details.status, 1)

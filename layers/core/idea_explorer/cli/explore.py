@@ -13,10 +13,11 @@ from typing import Any
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
 from idea_explorer.cli.display import ProgressDisplay, open_screen
 from idea_explorer.cli.explorations import print_end, print_estimate
-from idea_explorer.cli.output import suggest_resume
+from idea_explorer.cli.output import format_cost, suggest_resume
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.streams import warn
-from idea_explorer.cli.targets.local import LocalTarget
+from idea_explorer.cli.targets.ids import complete_ids
+from idea_explorer.cli.targets.local import LocalTarget, path_to_open
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,
@@ -27,7 +28,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.ports import EventSink, Log, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.estimate import estimate
@@ -48,8 +49,10 @@ from idea_explorer.wiring.toolsets import check_folder, describe_folder, folder_
 
 
 def run(arguments: argparse.Namespace) -> int:
-    request = read_request(arguments)
     settings = read_settings(arguments.research, reads_research=True)
+    target = LocalTarget(settings, arguments.research)
+    complete_ids(arguments, target)
+    request = read_request(arguments)
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
     check_folder(settings)
     reads_folder = request.spec.publishes_documents and not settings.uses_github
@@ -57,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         warn(problem)
     files = read_files(arguments.file, request.toolset)
     if arguments.estimate:
-        return print_estimate(LocalTarget(settings, arguments.research), request, arguments)
+        return print_estimate(target, request, arguments)
     # a script gets the structured log, a person the progress
     as_log = arguments.debug or (arguments.json and not sys.stderr.isatty())
     show_progress = not (arguments.quiet or as_log)
@@ -70,7 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
         request = choice.request
     if arguments.commit and not publishing.commits(settings):
         warn(f"{settings.research_dir} is not a git repository, so nothing will be committed.")
-    target = LocalTarget(settings, arguments.research)
     runner = LocalRunner(
         settings,
         target,
@@ -204,15 +206,20 @@ class LocalRunner:
         model = request.model if self._settings.uses_claude else "offline model"
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
         depth = f" · {request.depth}" if request.depth_limits else ""
-        screen.line(f"Exploring: {one_line(request.idea, 80)}", "bold")
+        stats = exploration.run.stats
+        begins = "Continuing" if stats.steps else "Exploring"
+        screen.line(f"{begins}: {one_line(request.idea, 80)}", "bold")
         screen.line(
             f"{request.toolset}{mode}{depth} · {model} · deadline {request.seconds} s", "dim"
         )
-        if not exploration.run.stats.steps:  # it has not spent anything yet
+        if stats.steps:
+            steps = pluralize(stats.steps, "step")
+            screen.line(f"so far: {steps}, {format_cost(stats.cost_usd)}", "dim")
+        else:  # it has not spent anything yet
             found = estimate(request, LOCAL_OWNER, self._deps)
             screen.line(f"estimate: {found.summary}", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
-        display = ProgressDisplay(screen)
+        display = ProgressDisplay(screen, first_step=stats.steps + 1)
         self._displays.append(display)
         return display
 
@@ -250,13 +257,6 @@ class LocalRunner:
                     warn(error.sentence)
                     approval = approval.model_copy(update={"content": request.content})
         return True
-
-
-def path_to_open(document: str, settings: Settings) -> str:
-    """A document's path as a person opens it."""
-    if settings.uses_github:
-        return document
-    return str(settings.research_dir / folder_layout(settings).locate(document))
 
 
 def _fail_with(error: ExternalError) -> Callable[[Exploration], None]:

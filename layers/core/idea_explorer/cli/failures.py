@@ -36,12 +36,24 @@ def _describe(error: Exception) -> str:
 def _name_flags(error: InvalidRequestError) -> str:
     """A request's fields under the names that a command has for them."""
     if not error.message.startswith(tuple(f"'{name}': " for name in error.fields)):
-        return error.sentence
+        return _name_fields(error.sentence)
     rules = [_describe_flag(field, rule) for field, rule in error.fields.items()]
     return " ".join([*rules, error.hint]).strip()
 
 
 def _describe_flag(field: str, rule: str) -> str:
-    name = NOT_FLAGS.get(field, f"--{field.replace('_', '-')}")
     joint = " " if rule.startswith(("must ", "is ")) else ": "
-    return f"{name}{joint}{rule.removesuffix('.')}."
+    return f"{_name_flag(field)}{joint}{_name_fields(rule.removesuffix('.'))}."
+
+
+def _name_fields(text: str) -> str:
+    """A rule may name other fields of a request, in quotation marks."""
+    from idea_explorer.domain.request import ExploreRequest, ResumeRequest
+
+    for field in {**ExploreRequest.model_fields, **ResumeRequest.model_fields}:
+        text = text.replace(f"'{field}'", _name_flag(field))
+    return text
+
+
+def _name_flag(field: str) -> str:
+    return NOT_FLAGS.get(field, f"--{field.replace('_', '-')}")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from idea_explorer.domain.toolsets import DEFAULT_TOOLSET, TOOLSETS
 
 if TYPE_CHECKING:
-    Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+    from idea_explorer.cli.command_parser import CommandParser
+
+    Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"  # noqa: SLF001
 
 
-def add_command(commands: "Commands", name: str, run: str, text: str) -> argparse.ArgumentParser:
+def add_command(commands: "Commands", name: str, run: str, text: str) -> "CommandParser":
     """`run` is the command's module and function, loaded when it is called."""
     command = commands.add_parser(name, help=text, description=text)
     command.set_defaults(run=run, parser=command)
@@ -32,6 +34,34 @@ def add_output(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quiet", action="store_true", help="print only what a script needs")
 
 
+def add_target(command: argparse.ArgumentParser) -> None:
+    """Where the explorations are that the command is about."""
+    add_research(command, "on this machine: the folder that the exploration ran in")
+    add_api(command)
+    add_output(command)
+
+
+def add_api(command: argparse.ArgumentParser) -> None:
+    where = command.add_mutually_exclusive_group()
+    where.add_argument(
+        "--local", action="store_true", help="on this machine, even if IDEA_API_URL is set"
+    )
+    add_profile(where)
+
+
+def add_profile(command: "argparse._ActionsContainer") -> None:
+    command.add_argument(
+        "--profile", metavar="NAME", help="at the deployment of this profile (idea config)"
+    )
+
+
+def add_id(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "id",
+        help="the exploration: its id or the beginning of it, `last`, or -2 for the one before",
+    )
+
+
 def add_request(command: argparse.ArgumentParser) -> None:
     """Every field of the request, under its own name. Ranges are checked once, with the request."""
     command.add_argument(
@@ -51,7 +81,11 @@ def add_request(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--update", action="store_true", default=None, help="append to existing research"
     )
-    command.add_argument("--continue-from", metavar="ID", help="build on an earlier exploration")
+    command.add_argument(
+        "--continue-from",
+        metavar="ID",
+        help="build on an earlier exploration; `last` is the newest",
+    )
     command.add_argument(
         "--if-exists", metavar="run|reuse", help="reuse: answer with existing research if any"
     )

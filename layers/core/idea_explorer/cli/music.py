@@ -24,7 +24,7 @@ def index(arguments: argparse.Namespace) -> int:
     settings = _read_settings(arguments)
     with _open(arguments.file) as lines:
         count = index_tracks(lines, music.track_index(settings))
-    print(f"Indexed {pluralize(count, 'track')}")
+    print(f"Indexed {pluralize(count, 'track')} in {_describe_place(settings)}")
     return 0
 
 
@@ -64,6 +64,14 @@ def remove_owned(arguments: argparse.Namespace) -> int:
     library.remove(owned)
     print(f"Removed {pluralize(len(owned), 'track')}")
     return 0
+
+
+def _describe_place(settings: Settings) -> str:
+    """Each research folder has an index of its own, unless all share one at Qdrant."""
+    if settings.qdrant_url:
+        return f"the collection {settings.qdrant_collection} of Qdrant"
+    folder = settings.research_dir.resolve()
+    return f"{folder}; `idea explore --toolset discover` finds them there, or with --research"
 
 
 def _library(arguments: argparse.Namespace) -> Library:

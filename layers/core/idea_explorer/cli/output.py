@@ -4,18 +4,21 @@ import json
 import shutil
 import sys
 import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
+from idea_explorer.cli.targets.ids import SHORT
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
-from idea_explorer.domain.text import make_printable, one_line, pluralize
+from idea_explorer.domain.text import make_printable, one_line, pluralize, unescape_prose
 from idea_explorer.domain.toolsets import TOOLSETS
 
 EXIT: dict[Status, int] = {
@@ -35,6 +38,11 @@ MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
 def print_json(found: object) -> None:
     print(json.dumps(found, ensure_ascii=False))
+
+
+def print_markdown(text: str) -> None:
+    """As it is into a file or a pipe; on a terminal as a person reads it."""
+    print(unescape_prose(text) if sys.stdout.isatty() else text)
 
 
 def parse_details(found: JsonObject) -> Details:
@@ -57,14 +65,16 @@ def format_cost(cost_usd: float | None) -> str:
 
 def format_details(details: Details, name: str) -> list[str]:
     """The lines of `idea status`. `name` is the id as a command on this target takes it."""
-    budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd else ""
+    # without a price: the offline model, which no limit holds back
+    is_free = details.finished_at is not None and details.cost_usd == 0
+    budget = f" of ${details.max_cost_usd:.2f}" if details.max_cost_usd and not is_free else ""
     lines = [
-        one_line(details.title or details.idea, 100),
+        one_line(_name(details), 100),
         _format_progress(details),
         f"{format_cost(details.cost_usd)}{budget} · started {format_age(details.created_at)} ago",
     ]
     if details.verdict:
-        lines.append(details.verdict)
+        lines.append(unescape_prose(details.verdict))
     if place := details.links.published or details.path:
         lines.append(place)
     if details.failure:
@@ -105,18 +115,51 @@ def _format_delivery(delivery: Delivery, name: str) -> str:
             return ""
 
 
-def format_row(summary: Summary, width: int | None) -> str:
-    """An exploration in one line, or in up to three where the terminal is narrow."""
-    cost = "" if summary.cost_usd is None else f"${summary.cost_usd:.2f}"
-    facts = f"{name_status(summary.status):<20} {format_age(summary.created_at):>4} {cost:>7}"
-    own = summary.id
-    head, room = "", 0
-    for head in (f"{own}  {facts}  ", f"{own}\n  {facts}  ", f"{own}\n  {facts}\n  "):
-        room = MAX_TITLE if width is None else width - len(head.rpartition("\n")[2])
-        if room >= MIN_TITLE:
-            break
-    title = make_printable(one_line(summary.title or summary.idea, MAX_TITLE))
-    return head + one_line(title, min(room, MAX_TITLE))
+HEADER = f"{'STATUS':<20} {'STARTED':>8} {'COST':>7}"
+
+
+def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
+    """An exploration in one line, or in up to three where the terminal is narrow. A person gets the
+    beginnings of ids, which commands take, and a line that names the columns."""
+    names = _shorten_ids(rows) if width else {row.id: row.id for row in rows}
+    longest = max(map(len, names.values()), default=0)
+    after_id, after_facts, room = _choose_layout(longest, width)
+    is_table = after_id == "  "
+    if rows and width and is_table:
+        yield f"{'ID':<{longest}}  {HEADER}  IDEA"
+    for row in rows:
+        own = names[row.id].ljust(longest if is_table else 0)
+        title = one_line(make_printable(one_line(_name(row), MAX_TITLE)), room)
+        yield f"{own}{after_id}{_format_facts(row)}{after_facts}{title}"
+
+
+def _choose_layout(longest: int, width: int | None) -> tuple[str, str, int]:
+    """What stands after the id and after the facts, and how many characters are left for the title."""
+    layouts = (
+        ("  ", "  ", longest + len(HEADER) + 4),
+        ("\n  ", "  ", len(HEADER) + 4),
+        ("\n  ", "\n  ", 2),
+    )
+    left = MAX_TITLE + longest + len(HEADER) + 4 if width is None else width
+    fitting = [layout for layout in layouts if left - layout[2] >= MIN_TITLE] or layouts[-1:]
+    after_id, after_facts, taken = fitting[0]
+    return after_id, after_facts, max(MIN_TITLE, min(left - taken, MAX_TITLE))
+
+
+def _format_facts(row: Summary) -> str:
+    cost = "" if row.cost_usd is None else f"${row.cost_usd:.2f}"
+    age = f"{format_age(row.created_at)} ago"
+    return f"{name_status(row.status):<20} {age:>8} {cost:>7}"
+
+
+def _shorten_ids(rows: Sequence[Summary]) -> dict[str, str]:
+    """The whole id where two begin in the same way."""
+    beginnings = Counter(row.id[:SHORT] for row in rows)
+    return {row.id: row.id[:SHORT] if beginnings[row.id[:SHORT]] == 1 else row.id for row in rows}
+
+
+def _name(row: Summary) -> str:
+    return unescape_prose(row.title) if row.title else row.idea
 
 
 def format_age(moment: datetime) -> str:
@@ -137,20 +180,29 @@ def format_summary(details: Details, stats: Stats) -> str:
         f"{usage.all_input_tokens:,} tokens in, {usage.output_tokens:,} out",
     ]
     if stats.tool_calls:
-        failed = sum(not record.ok for record in stats.tool_calls)
-        calls = pluralize(len(stats.tool_calls), "tool call")
-        parts.append(calls + (f" ({failed} failed)" * bool(failed)))
+        parts.append(_format_calls(stats))
     if usage.searches:
         parts.append(pluralize(usage.searches, "search", "searches"))
     if stats.verification and stats.verification.judged:
         parts.append(_format_verification(stats.verification))
-    parts.append(format_cost(stats.cost_usd))
+    runs = f" for {details.run} runs" if details.run > 1 else ""
+    parts.append(f"{format_cost(stats.cost_usd)}{runs}")
     if stats.unconfirmed_usd:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
     if stats.private_text_read and TOOLSETS[details.toolset].takes("allow_fetch_after_private"):
-        parts.append("read private text")
-    head = [name_status(details.status), *([details.verdict] if details.verdict else [])]
+        parts.append("read private text (idea help privacy)")
+    verdict = [unescape_prose(details.verdict)] if details.verdict else []
+    head = [name_status(details.status), *verdict]
     return f"{' · '.join(head)}\n{' · '.join(parts)}"
+
+
+def _format_calls(stats: Stats) -> str:
+    """What a person rejected has not failed."""
+    rejected = sum(record.error_type == "rejected" for record in stats.tool_calls)
+    failed = sum(not record.ok for record in stats.tool_calls) - rejected
+    counts = {"failed": failed, "rejected": rejected}
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return pluralize(len(stats.tool_calls), "tool call") + (f" ({told})" if told else "")
 
 
 def _format_verification(counts: Verification) -> str:

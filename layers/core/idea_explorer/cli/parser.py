@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING
 
 from idea_explorer import __version__
 from idea_explorer.cli.admin_parser import add_admin
+from idea_explorer.cli.command_parser import CommandParser
 from idea_explorer.cli.flags import (
     add_command,
     add_files,
+    add_id,
     add_json,
     add_output,
+    add_profile,
     add_request,
     add_research,
+    add_target,
     toolset_names,
 )
+from idea_explorer.cli.user_parser import add_user_commands
 from idea_explorer.domain.toolsets import DEFAULT_TOOLSET
 
 if TYPE_CHECKING:
@@ -22,11 +27,12 @@ if TYPE_CHECKING:
 EPILOG = """\
 Without ANTHROPIC_API_KEY an offline model runs every step but does no research.
 With IDEA_API_URL set, commands on explorations talk to that deployment; without
-it, to this machine. `idea doctor` checks what is configured and what is missing."""
+it, to this machine. `idea doctor` checks what is configured and what is missing,
+`idea help exit-codes` and other topics explain what the commands say."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def build_parser() -> CommandParser:
+    parser = CommandParser(
         prog="idea",
         description="Explore ideas with a bounded research agent.",
         epilog=EPILOG,
@@ -44,11 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_music(commands)
     _add_serve(commands)
     add_admin(commands)
-    doctor = add_command(
-        commands, "doctor", "doctor.run", "check the set-up: what is missing and how to fix it"
-    )
-    add_research(doctor)
-    add_json(doctor)
+    add_user_commands(commands)
     return parser
 
 
@@ -72,6 +74,7 @@ def _add_submit(commands: "Commands") -> None:
         metavar="KEY",
         help="submitting again with the same key starts nothing new",
     )
+    add_profile(command)
     add_output(command)
 
 
@@ -84,7 +87,16 @@ def _add_list(commands: "Commands") -> None:
     command.add_argument("--toolset", help="only those of this toolset")
     command.add_argument("--limit", type=int, metavar="N", help="1 to 100, default 20")
     command.add_argument("--cursor", help="continue where an earlier list stopped")
-    _add_target(command)
+    add_target(command)
+    search = add_command(commands, "search", "search.run", "search all research for words")
+    search.add_argument("words", nargs="+", help="what to look for")
+    search.add_argument("--limit", type=int, default=10, metavar="N", help="1 to 20, default 10")
+    add_target(search)
+    spend = add_command(commands, "spend", "spend.run", "show what explorations cost")
+    spend.add_argument(
+        "--days", type=int, default=30, metavar="N", help="1 to 365, default %(default)s"
+    )
+    add_target(spend)
 
 
 def _add_explorations(commands: "Commands") -> None:
@@ -92,21 +104,21 @@ def _add_explorations(commands: "Commands") -> None:
     texts = {
         "status": "show the status of an exploration",
         "watch": "follow an exploration live",
-        "report": "print the report",
+        "report": "print the report, or write it to a file",
+        "open": "show an exploration in the browser",
         "cancel": "stop an exploration soon and keep what it has so far",
         "resume": "continue an exploration that ended early",
         "revert": "undo what an exploration wrote; on GitHub with a pull request",
         "webhook": "send an exploration's webhook again",
     }
     for name, text in texts.items():
-        command = add_command(commands, name, f"explorations.{name}", text)
+        elsewhere = {"report": "reports.print_report", "open": "reports.open_page"}
+        command = add_command(commands, name, elsewhere.get(name, f"explorations.{name}"), text)
         if name == "webhook":
             command.add_argument("action", choices=["resend"])
-        command.add_argument("id", help="the exploration's id")
+        add_id(command)
         if name == "report":
-            command.add_argument(
-                "--format", choices=["m3u", "csv", "json"], help="the playlist alone, as a file"
-            )
+            _add_report_options(command)
         if name == "resume":
             command.add_argument(
                 "--max-steps", type=int, metavar="N", help="model calls from now on"
@@ -114,12 +126,19 @@ def _add_explorations(commands: "Commands") -> None:
             command.add_argument("--max-cost-usd", type=float, metavar="USD", help="for all runs")
             command.add_argument("--deadline-seconds", type=int, metavar="S", help="for this run")
             command.add_argument("--watch", action="store_true", help="follow it until it ends")
-        _add_target(command)
+        add_target(command)
 
 
-def _add_target(command: argparse.ArgumentParser) -> None:
-    add_research(command, "without IDEA_API_URL: the folder that the exploration ran in")
-    add_output(command)
+def _add_report_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--format",
+        choices=["md", "html", "json", "m3u", "csv"],
+        help="Markdown, a web page, or data; of a playlist, m3u, csv or json",
+    )
+    command.add_argument(
+        "--output", metavar="FILE", help="write it there; its ending may say the format"
+    )
+    command.add_argument("--open", action="store_true", help="show it in the browser as a page")
 
 
 def _add_decisions(commands: "Commands") -> None:
@@ -128,7 +147,7 @@ def _add_decisions(commands: "Commands") -> None:
             commands, name, "approvals.run", f"{name} changes that a run proposes"
         )
         command.set_defaults(approves=name == "approve")
-        command.add_argument("id", help="the exploration's id")
+        add_id(command)
         command.add_argument("approval", nargs="?", help="which change; all pending by default")
         if name == "approve":
             command.add_argument("--content", metavar="FILE", help="approve this content instead")
@@ -143,7 +162,7 @@ def _add_decisions(commands: "Commands") -> None:
         else:
             command.add_argument("--reason", help="why; the model reads it")
         command.add_argument("--list", action="store_true", help="only show the changes")
-        _add_target(command)
+        add_target(command)
 
 
 def _add_tools(commands: "Commands") -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import print_json
+from idea_explorer.cli.targets.ids import find_id, is_name
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import Replayed, replay
@@ -50,10 +50,10 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
     """The entries of a stored exploration or of an exported file, the report where one is stored, and
     the web page of its repository."""
     settings = read_settings(arguments.research)
-    if not is_id(arguments.id):
+    if not is_name(arguments.id) or Path(arguments.id).is_file():
         return _read_file(Path(arguments.id)), None, settings.page_of(None)
     target = LocalTarget(settings, arguments.research)
-    exploration = target.find_readable(arguments.id)
+    exploration = target.find_readable(find_id(arguments.id, target))
     if exploration.publication.reused:
         raise MissingError(
             f"Exploration {exploration.id} reused {exploration.publication.reused}: nothing ran,"

@@ -5,8 +5,8 @@ Everything that a command prints goes through them, so this is where text become
 
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TextIO, cast
 
@@ -37,13 +37,18 @@ def open_terminal(stream: TextIO) -> TextIO:
 
 
 def print_coloured(lines: Iterable[tuple[str, str]], stream: TextIO) -> None:
-    """Print lines, each with the number of its colour or ""; without colours where it is no terminal."""
-    in_colour = stream.isatty()
+    """Print lines, each with the number of its colour or ""; without colours where none are wanted."""
+    in_colour = stream.isatty() and not is_plain() and not os.environ.get("NO_COLOR")
     terminal = open_terminal(stream)
     for line, colour in lines:
         text = make_printable(line)
         terminal.write(f"\x1b[{colour}m{text}\x1b[0m\n" if in_colour and colour else f"{text}\n")
     terminal.flush()
+
+
+def is_plain() -> bool:
+    """Whether the terminal can only show lines of text, as an editor's may."""
+    return os.environ.get("TERM") in {"dumb", "unknown"}
 
 
 def warn(sentence: str) -> None:
@@ -55,6 +60,16 @@ def flush_stdout() -> None:
     try:
         sys.stdout.flush()
     except OSError:
+        discard_stdout()
+
+
+@contextmanager
+def until_reader_leaves() -> Iterator[None]:
+    """For output after which the exit code still has something to say, whoever stops reading: `| head`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
         discard_stdout()
 
 

@@ -7,7 +7,7 @@ import sys
 from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
 from idea_explorer.agent.validation import Validated
 from idea_explorer.cli.arguments import read_files, read_settings
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
@@ -20,7 +20,8 @@ LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
 
 def call(arguments: argparse.Namespace) -> int:
-    """An unknown tool is answered like any other call, so that exit code 0 says: every call has its line."""
+    """Exit code 1 says that the tool failed. With --stdin 0 says that every call has its line: an unknown
+    tool is answered like any other call."""
     if not arguments.stdin and not arguments.name:
         raise InvalidRequestError(
             "Name a tool.", hint='Try: idea tool read_research \'{"path": "market.md"}\'.'
@@ -30,10 +31,15 @@ def call(arguments: argparse.Namespace) -> int:
     caller = _build_caller(arguments, settings)
     if not arguments.stdin:
         result = _call(caller, {"name": arguments.name, "input": given})
-        _print_result(result)
+        with until_reader_leaves():
+            _print_result(result)
         if result.payload.get("error_type") == "unknown_tool":
             _explain_unknown(arguments.name, arguments.toolset, settings)
-        return 0
+        if result.proposal:
+            warn(
+                "Nothing is changed, and nobody is asked: only a run, `idea explore`, can propose this."
+            )
+        return 0 if result.ok else 1
     for line in sys.stdin:
         if line.strip():
             _print_result(_call_line(caller, line))

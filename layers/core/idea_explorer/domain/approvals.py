@@ -169,7 +169,8 @@ class AppliedChange(DomainModel, frozen=True):
 
 class Approval(DomainModel, frozen=True):
     """A request for a decision and, once made, the decision, and what became of it. The first decision
-    stands. `checks` are those that ran last before it was asked for."""
+    stands. `checks` are those that ran last before it was asked for; `hunks` are those that a person chose,
+    where they chose some."""
 
     id: str
     exploration_id: ExplorationId
@@ -178,6 +179,7 @@ class Approval(DomainModel, frozen=True):
     requested_at: datetime
     decision: ApprovalOutcome | None = None
     content: str | None = None
+    hunks: tuple[int, ...] = ()
     reason: str | None = None
     decided_by: str | None = None
     decided_at: datetime | None = None

@@ -110,9 +110,9 @@ def _render_question(number: int, asked: SubQuestion) -> list[str]:
 
 
 def parse_plan(text: str, *, most: int = MAX_QUESTIONS, ignore_strays: bool = False) -> Plan:
-    """Read a plan that a person edited: sections in any order, any list marks, blank lines anywhere. A text
-    without headings is a list of questions. Raises InvalidRequestError where there is no question, where
-    there are more than `most`, and for text that belongs to no section unless that is ignored."""
+    """Read a plan that a person edited: sections in any order, any list marks, blank lines anywhere. Raises
+    InvalidRequestError where there is no question, where there are more than `most`, and for text that
+    belongs to no section unless that is ignored: a text without headings is a list of questions then."""
     if len(text) > MAX_PLAN_CHARS:
         _refuse(f"The plan is longer than {MAX_PLAN_CHARS:,} characters.", "Shorten it.")
     reader = _Reader(ignore_strays=ignore_strays)
@@ -120,7 +120,10 @@ def parse_plan(text: str, *, most: int = MAX_QUESTIONS, ignore_strays: bool = Fa
         reader.read_line(line)
     found = reader.found
     if not ignore_strays and (stray := reader.stray):
-        _refuse(f"'{one_line(stray, 60)}' stands above the first heading.", _HEADINGS)
+        where = (
+            "stands above the first heading" if reader.has_headings else "stands below no heading"
+        )
+        _refuse(f"'{one_line(stray, 60)}' {where}.", _HEADINGS)
     plan = Plan(
         must_know=_texts(found["must_know"]),
         sub_questions=tuple(
@@ -212,9 +215,12 @@ class _Reader:
 
     @property
     def stray(self) -> str:
-        """Text above the first heading of a plan that has headings."""
-        is_stray = self._section is not None and self._before
-        return " ".join(self._before[0].text) if is_stray else ""
+        """Text above the first heading of a section."""
+        return " ".join(self._before[0].text) if self._before else ""
+
+    @property
+    def has_headings(self) -> bool:
+        return self._section is not None
 
     def read_line(self, line: str) -> None:
         text = line.strip()

@@ -1,6 +1,5 @@
 """Rules for text, shared by requests, paths and reports."""
 
-import hashlib
 import re
 import unicodedata
 
@@ -29,6 +28,8 @@ def is_blank(text: str) -> bool:
 
 
 def hash_text(text: str) -> str:
+    import hashlib  # with OpenSSL, which printing help does not need
+
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -86,6 +87,27 @@ def escape_markdown(text: str) -> str:
 
 def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
+
+
+_ESCAPED_OR_CODE = re.compile(r"\\([!-/:-@\[-`{-~])|`[^`\n]+`")
+
+
+def unescape_prose(markdown: str) -> str:
+    """Markdown as a person reads it: without the backslashes that keep signs from being markup. Code has
+    none of those; its backslashes are its own."""
+    lines: list[str] = []
+    fence = ""
+    for line in markdown.split("\n"):
+        mark = line.lstrip()[:3]
+        if mark in {"```", "~~~"}:
+            fence = "" if fence == mark else fence or mark
+        is_code = fence or mark in {"```", "~~~"}
+        lines.append(line if is_code else _ESCAPED_OR_CODE.sub(_drop_backslash, line))
+    return "\n".join(lines)
+
+
+def _drop_backslash(found: re.Match[str]) -> str:
+    return found[1] or found[0]
 
 
 # What a terminal obeys, or what changes or hides how a person sees a text: control characters but tab and

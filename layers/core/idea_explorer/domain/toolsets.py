@@ -4,16 +4,17 @@ Nothing else asks for a toolset by its name. To add one, see docs/adding-a-tools
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 Publishes = Literal["document", "pull_request"]
 FollowUp = Literal["document", "conversation"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsetSpec:
-    """One toolset. Its prompt is `agent/prompts/{name}.md`, unless it takes a mode: then it is the mode's."""
+class ToolsetSpec(NamedTuple):
+    """One toolset. Its prompt is `agent/prompts/{name}.md`, unless it takes a mode: then it is the mode's.
+
+    No dataclass: `idea --help` loads this, and the module for those takes as long as half of the rest."""
 
     name: str
     tools: str  # module:function that makes the tools; imported when a run needs them
@@ -25,7 +26,7 @@ class ToolsetSpec:
     # what a follow-up gets: the report as it was published, or the whole conversation
     follow_up: FollowUp = "conversation"
     # request fields of this toolset alone, each with what it does, to complete "only this toolset …"
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = MappingProxyType({})
     # the tools whose results are private: what was uploaded, the team's code, research or library
     private_tools: frozenset[str] = frozenset()
     # the tool whose last result is the result of the run, whatever its text says

@@ -52,7 +52,9 @@ def estimate_from(
     costs = _learn(table.cost_usd, [(run.cost_usd, run.table.cost_usd) for run in past])
     tokens = _learn(table.tokens, [(run.tokens, run.table.tokens) for run in past])
     minutes = _learn(table.minutes, [(run.minutes, run.table.minutes) for run in past])
-    limits = [usd for usd in (policy.limit_of(request), left_usd) if usd is not None]
+    is_offline = policy.model_ids.get(request.model) == OFFLINE
+    given = (None, None) if is_offline else (policy.limit_of(request), left_usd)
+    limits = [usd for usd in given if usd is not None]
     most = max(0.0, min(limits)) if limits else None
     cost_usd = (costs or table.cost_usd).capped(most) if table.cost_usd else None
     minutes = (minutes or table.minutes).capped(request.seconds / 60)
@@ -62,7 +64,7 @@ def estimate_from(
     return Estimate(
         toolset=request.toolset,
         depth=depth,
-        model=request.model,
+        model=OFFLINE if is_offline else request.model,
         cost_usd=cost_usd,
         tokens=tokens or table.tokens,
         minutes=minutes,
@@ -77,7 +79,7 @@ def estimate_from(
             minutes,
             basis=basis,
             max_cost_usd=most,
-            may_open_pdfs=depth is not None and request.model != OFFLINE,
+            may_open_pdfs=depth is not None and not is_offline,
         ),
     )
 

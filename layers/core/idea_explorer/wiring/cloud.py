@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Notices,
         Secrets,
         SecretStore,
+        Spend,
         StreamSlots,
         Workflow,
         WorkQueue,
@@ -64,6 +65,12 @@ def stream_slots(settings: Settings) -> StreamSlots:
     from idea_explorer.adapters.dynamodb.streams import DynamoStreamSlots
 
     return DynamoStreamSlots(table(settings), SystemClock(), settings.max_streams)
+
+
+def cloud_spend(settings: Settings) -> Spend:
+    from idea_explorer.adapters.dynamodb.spend import DynamoSpend
+
+    return DynamoSpend(table(settings))
 
 
 def idempotency(settings: Settings) -> Idempotency:

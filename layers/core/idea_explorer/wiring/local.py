@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
     from idea_explorer.adapters.sqlite.queue import LocalQueue
     from idea_explorer.adapters.uploads import FilesOf, LocalUploads
+    from idea_explorer.adapters.user_config import UserConfigStore
     from idea_explorer.domain.exploration import Exploration
     from idea_explorer.ports import Clock, DocumentReader, Idempotency, Log, Uploads
     from idea_explorer.settings import Settings
@@ -39,6 +40,27 @@ def _secrets(settings: Settings) -> LocalSecrets | None:
     from idea_explorer.adapters.local_secrets import LocalSecrets, key_folder
 
     return None if settings.sam_local else LocalSecrets(key_folder(os.environ))
+
+
+def user_config_store() -> UserConfigStore:
+    """The settings of this machine's user, beside their key."""
+    from idea_explorer.adapters.local_secrets import LocalSecrets, key_folder
+    from idea_explorer.adapters.user_config import UserConfigStore
+
+    folder = key_folder(os.environ)
+    return UserConfigStore(folder, LocalSecrets(folder))
+
+
+def private_page(name: str, html: str) -> Path:
+    """A file for a browser to show, which only this user can read. The next page of this name replaces it."""
+    from idea_explorer.adapters.safe_files import PRIVATE_FILE, make_private_folder, write_file
+
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(given) if given.startswith("/") else Path.home() / ".cache"
+    folder = cache / "idea-explorer"
+    make_private_folder(folder)
+    write_file(folder, f"{name}.html", html.encode("utf-8", "replace"), mode=PRIVATE_FILE)
+    return folder / f"{name}.html"
 
 
 def local_uploads(settings: Settings, base_url: str = "") -> LocalUploads:

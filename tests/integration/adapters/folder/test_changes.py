@@ -68,6 +68,19 @@ def test_each_change_is_a_commit_with_the_trailers_of_its_exploration(folder: Pa
     assert git(folder, "status", "--porcelain") == "M  b.py\n"
 
 
+def test_the_subject_says_where_not_all_of_the_proposal_was_approved(folder: Path) -> None:
+    in_part = edit().model_copy(update={"content": "half\n", "hunks": (1,)})
+    edited = edit("b.py", base=b"b\n").model_copy(update={"content": "other\n"})
+    long = edited.proposal.model_copy(update={"description": "Many words " * 20})
+
+    write(folder, in_part)
+    write(folder, edited.model_copy(update={"proposal": long}))
+
+    last, before, _ = subjects(folder)
+    assert before == "Change a.py (in part)"
+    assert (len(last) <= 72, last.endswith("… (edited)")) == (True, True)
+
+
 def test_a_change_that_is_tried_again_is_committed_once(folder: Path) -> None:
     assert write(folder, edit()).commit == write(folder, edit()).commit
     assert subjects(folder) == ["Change a.py", "First"]

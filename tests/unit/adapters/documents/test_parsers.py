@@ -176,6 +176,16 @@ def test_a_value_far_to_the_right_has_the_name_of_its_column() -> None:
     assert parts_of(sheets.read, content) == [("sheet A", "Jar | XFD: far | odd | back\nV: x")]
 
 
+def test_a_formula_that_nobody_computed_is_shown_itself() -> None:
+    cells = "<c><f>SUM(B1:C1)</f></c><c><f>1+1</f><v>2</v></c><c><f t='shared' si='0'/></c>"
+    content = make_xlsx({"Sums": f"<row>{cells}</row>"})
+
+    remark = sheets.read(io.BytesIO(content), Output(io.BytesIO(), 100_000, 5))
+
+    assert remark == "2 cells hold a formula without a stored value; the formula is shown instead"
+    assert parts_of(sheets.read, content) == [("sheet Sums", "=SUM(B1:C1) | 2 | (formula)")]
+
+
 def test_built_in_formats_of_durations_and_percentages_are_known() -> None:
     cells = '<row><c s="0"><v>1.5</v></c><c s="1"><v>0.19</v></c><c s="2"><v>0.19</v></c></row>'
     formats = "".join(f'<xf numFmtId="{number}"/>' for number in (46, 9, 10))

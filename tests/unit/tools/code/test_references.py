@@ -56,7 +56,7 @@ def test_uses_are_found_within_a_folder(bench: CodeBench) -> None:
 def test_what_has_no_index_is_said_and_never_counted_as_nothing(bench: CodeBench) -> None:
     answer = bench.call("find_definition", symbol="View")
     assert (answer["definitions"], answer["total"]) == ([], None)
-    assert answer["note"] == "1 files without an index contain the name: use search_files."
+    assert answer["note"] == "1 file without an index contains the name: use search_files."
     assert answer["notIndexed"] == ["no index for .swift files (1)"]
     assert bench.call("find_definition", symbol="no_such_name")["total"] == 0
     assert bench.call("find_importers", modulePath="app/Main.swift")["total"] is None

@@ -21,12 +21,17 @@ BOOLEANS = {"0": "FALSE", "1": "TRUE"}
 def read(stream: IO[bytes], output: Output) -> str:
     package = OfficePackage(stream, output)
     book = _Book(package, package.main_part(MAIN))
+    unvalued = 0
     for name, target in book.sheets:
         if package.has(target):
             sheet = _Sheet(book, output, f"sheet {name}")
             package.read(target, sheet.start, sheet.end, sheet.text)
             sheet.finish()
-    return ""
+            unvalued += sheet.unvalued
+    if not unvalued:
+        return ""
+    cells = "1 cell holds" if unvalued == 1 else f"{unvalued:,} cells hold"
+    return f"{cells} a formula without a stored value; the formula is shown instead"
 
 
 class _Book:
@@ -126,22 +131,30 @@ class _Sheet:
         self._column = self._filled = 0  # of the cell, from 1, and of the last value before it
         self._name = ""
         self._value: list[str] = []
+        self._formula: list[str] = []
         self._kind = self._style = ""
-        self._is_value = False
+        self._is_value = self._is_formula = self._has_formula = False
+        self.unvalued = 0  # cells with a formula that no program has computed yet
 
     def start(self, name: str, values: Mapping[str, str]) -> None:
         if name == "c":
             self._kind, self._style = values.get("t", ""), values.get("s", "")
             self._name = _read_column(values.get("r", ""))
             self._column = _count_column(self._name) or self._column + 1
-            self._value = []
+            self._value, self._formula, self._has_formula = [], [], False
         # `t` is text that stands in the cell itself
         self._is_value = name in {"v", "t"}
+        self._is_formula = name == "f"
+        self._has_formula = self._has_formula or self._is_formula
 
     def end(self, name: str) -> None:
-        self._is_value = False
+        self._is_value = self._is_formula = False
         if name == "c":
             shown = self._book.show("".join(self._value), self._kind, self._style).strip()
+            if self._has_formula and not self._value:
+                # one that is shared with other cells is written out in the first of them only
+                shown = f"={''.join(self._formula)[:MAX_CELL]}" if self._formula else "(formula)"
+                self.unvalued += 1
             if shown:
                 self._add(" ".join(shown.split()))
             if self._length > self._output.left:
@@ -153,6 +166,8 @@ class _Sheet:
     def text(self, text: str) -> None:
         if self._is_value:
             self._value.append(text)
+        elif self._is_formula:
+            self._formula.append(text)
 
     def _add(self, shown: str) -> None:
         empty = max(0, self._column - self._filled - 1)

@@ -16,10 +16,14 @@ from idea_explorer.adapters.safe_files import (
     read_file,
     remove_file,
 )
-from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, revert_message
+from idea_explorer.adapters.trailers import (
+    approval_trailer,
+    commit_subject,
+    exploration_trailer,
+    revert_message,
+)
 from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.blobs import blob_sha
-from idea_explorer.domain.commit_text import clean_subject
 from idea_explorer.domain.errors import (
     BaseMovedError,
     ConfigurationError,
@@ -63,7 +67,7 @@ class FolderWriter:
         if unsaved:
             notice = f"Not committed: {unsaved}."
             return WrittenAt(commit=None, branch=None, notice=notice)
-        message = f"{clean_subject(approval.proposal.description, 72)}\n\n{trailers}"
+        message = f"{commit_subject(approval)}\n\n{trailers}"
         return self._commit(message, [change.path for change in approval.changes])
 
     def _check_base(self, approval: Approval) -> list[FileChange]:

@@ -17,7 +17,12 @@ from idea_explorer.adapters.github.branches import (
 from idea_explorer.adapters.github.client import GitHubClient, make_retryable
 from idea_explorer.adapters.github.code import FILE_MODES, GitHubCode, GitHubTree
 from idea_explorer.adapters.github.responses import PullRequest, parse
-from idea_explorer.adapters.trailers import approval_trailer, exploration_trailer, has_trailers
+from idea_explorer.adapters.trailers import (
+    approval_trailer,
+    commit_subject,
+    exploration_trailer,
+    has_trailers,
+)
 from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
@@ -114,7 +119,7 @@ class GitHubChanges:
 
     def _commit(self, head: str, mode: str, exploration: Exploration, approval: Approval) -> str:
         files = [_tree_row(change, mode) for change in approval.changes]
-        subject = clean_subject(approval.proposal.description, 72)
+        subject = commit_subject(approval)
         trailers = f"{exploration_trailer(exploration.id)}\n{approval_trailer(approval.id)}"
         return self._branches.create_commit(head, files, f"{subject}\n\n{trailers}")
 

@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote
 
+from idea_explorer.adapters.offline.changes import propose_change
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
@@ -121,7 +122,10 @@ _NAME = re.compile(
 
 
 def explain_code(conversation: Conversation) -> Turn:
-    """List the files, find the names in the question, and say where they are."""
+    """Propose a change where the idea spells one out. Else list the files, find the names in the question,
+    and say where they are."""
+    if change := propose_change(conversation):
+        return change
     if conversation.results or "list_files" not in conversation.tools:
         return Turn(_describe_code(conversation))
     calls = [ToolUse("list_files", {"path": "."})]

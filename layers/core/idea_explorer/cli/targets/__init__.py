@@ -45,6 +45,11 @@ class Target(Protocol):
         ...
 
     def list_explorations(self, **filters: object) -> JsonObject: ...
+
+    def search(self, words: str, limit: int) -> JsonObject:
+        """Research documents about these words, the best first: `results` with title, path and more."""
+        ...
+
     def show(self, exploration_id: str) -> JsonObject: ...
     def report(self, exploration_id: str) -> str: ...
 
@@ -90,6 +95,15 @@ class Target(Protocol):
         """The delivery."""
         ...
 
+    def page(self, details: "Details") -> str | None:
+        """The web page that shows an exploration; None where there is none."""
+        ...
+
+    @property
+    def options(self) -> str:
+        """What the next command needs to be about this target, whatever is exported; begins with a space."""
+        ...
+
     def name(self, exploration_id: str) -> str:
         """The exploration as the arguments of the next command have to name it."""
         ...
@@ -100,12 +114,21 @@ class Target(Protocol):
 
 
 def choose_target(arguments: argparse.Namespace) -> Target:
-    """The deployment that IDEA_API_URL names, or this machine. Nothing else looks at that variable."""
+    """The deployment that IDEA_API_URL names, or this machine. Ids in the arguments are whole after this.
+    Nothing else looks at that variable."""
+    from idea_explorer.cli.targets.ids import complete_ids
+
+    target = _choose(arguments)
+    complete_ids(arguments, target)
+    return target
+
+
+def _choose(arguments: argparse.Namespace) -> Target:
     research = getattr(arguments, "research", None)
-    if os.environ.get("IDEA_API_URL"):
+    if os.environ.get("IDEA_API_URL") and not getattr(arguments, "local", False):
         from idea_explorer.cli.targets.deployment import DeploymentTarget
 
-        return DeploymentTarget.from_environment(research)
+        return DeploymentTarget.from_environment(research, getattr(arguments, "profile", None))
     from idea_explorer.cli.targets.local import LocalTarget
 
     return LocalTarget.in_folder(research)

@@ -74,7 +74,7 @@ class ApiClient:
             )
         if not is_header_safe(token):
             raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
-        _check(url)
+        check_url(url)
         return cls(url, token, httpx.Timeout(seconds) if seconds else TIMEOUT)
 
     def __enter__(self) -> Self:
@@ -200,7 +200,7 @@ class ApiClient:
         )
 
 
-def _check(url: str) -> None:
+def check_url(url: str, name: str = "IDEA_API_URL") -> None:
     """Over http the token is sent in the clear, so http is for this machine only."""
     try:
         parts = urlsplit(url)
@@ -210,11 +210,11 @@ def _check(url: str) -> None:
         is_complete, parts, host = False, urlsplit(""), ""
     if not is_complete or not url.isprintable() or " " in url:
         raise ConfigurationError(
-            "IDEA_API_URL is not a URL.", hint="It looks like https://….amazonaws.com/prod."
+            f"{name} is not a URL.", hint="It looks like https://….amazonaws.com/prod."
         )
     if parts.scheme == "http" and not _is_this_machine(host):
         raise ConfigurationError(
-            "IDEA_API_URL must begin with https: the token would be sent in the clear."
+            f"{name} must begin with https: the token would be sent in the clear."
         )
 
 

@@ -39,14 +39,22 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class DeploymentTarget:
-    def __init__(self, api: ApiClient, clock: Clock, research: str | None = None) -> None:
+    def __init__(
+        self,
+        api: ApiClient,
+        clock: Clock,
+        research: str | None = None,
+        profile: str | None = None,
+    ) -> None:
+        """`profile` is the one that the command named."""
         self._api = api
         self._clock = clock
         self._research = research
+        self._profile = profile
 
     @classmethod
-    def from_environment(cls, research: str | None = None) -> Self:
-        return cls(ApiClient.from_environment(), system_clock(), research)
+    def from_environment(cls, research: str | None = None, profile: str | None = None) -> Self:
+        return cls(ApiClient.from_environment(), system_clock(), research, profile)
 
     def submit(self, body: JsonObject, files: UploadedFiles, key: str) -> JsonObject:
         if ids := [*self._upload(files)]:
@@ -67,6 +75,11 @@ class DeploymentTarget:
 
     def list_explorations(self, **filters: object) -> JsonObject:
         return self._object(self._api.get("/explorations", **filters))
+
+    def search(self, words: str, limit: int) -> JsonObject:
+        found = self._object(self._api.post("/similar", {"idea": words}))
+        similar = found.get("similar")
+        return {"query": words, "results": similar[:limit] if isinstance(similar, list) else []}
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._object(self._api.get(self._api.path(exploration_id)))
@@ -197,11 +210,19 @@ class DeploymentTarget:
     def resend_webhook(self, exploration_id: str) -> JsonObject:
         return self._object(self._api.post(self._api.path(exploration_id, "webhook"), {}))
 
+    def page(self, details: "Details") -> str | None:
+        """In the console, unless it is published elsewhere."""
+        return details.links.published or f"{self._api.url}/#/x/{details.id}"
+
+    @property
+    def options(self) -> str:
+        return f" --profile {self._profile}" if self._profile else ""
+
     def name(self, exploration_id: str) -> str:
-        return exploration_id
+        return f"{exploration_id}{self.options}"
 
     def describe_next(self, exploration_id: str) -> str:
-        return f"The run continues. Follow it with: idea watch {exploration_id}"
+        return f"The run continues. Follow it with: idea watch {self.name(exploration_id)}"
 
     def _object(self, answer: object) -> JsonObject:
         if not isinstance(answer, dict):

@@ -10,10 +10,12 @@ from idea_explorer.api.views import Details, ExplorationList, build_details, bui
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.targets import ReceivedEvent, parse_received
+from idea_explorer.cli.user_settings import would_use_deployment
 from idea_explorer.domain.errors import ConfigurationError, ConflictError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
@@ -84,6 +86,24 @@ class LocalTarget:
         )
         rows = [build_summary(exploration) for exploration in page.explorations]
         return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+
+    def search(self, words: str, limit: int) -> JsonObject:
+        from idea_explorer.tools.research import ResearchCalls, SearchResearch
+        from idea_explorer.wiring.toolsets import describe_folder, research_repository
+
+        repository = research_repository(self._settings)
+        if repository is None:
+            raise MissingError(
+                describe_folder(self._settings) or "There is no research.",
+                hint="Name the folder that contains ideas/, or your notes, with --research.",
+            )
+        found = ResearchCalls(repository).search_research(SearchResearch(query=words, limit=limit))
+        results = found.payload["results"]
+        assert isinstance(results, list)
+        for hit in results:
+            assert isinstance(hit, dict)
+            hit["path"] = path_to_open(f"{RESEARCH_ROOT}/{hit['path']}", self._settings)
+        return {name: found.payload[name] for name in ("query", "results", "totalFound")}
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._dump(self.find(exploration_id))
@@ -204,9 +224,17 @@ class LocalTarget:
         delivery: JsonObject = sent.delivery.model_dump(mode="json")
         return delivery
 
-    def name(self, exploration_id: str) -> str:
+    def page(self, details: Details) -> str | None:
+        return details.links.published
+
+    @property
+    def options(self) -> str:
         folder = f" --research {shlex.quote(self._research)}" if self._research else ""
-        return f"{exploration_id}{folder}"
+        here = " --local" if would_use_deployment() else ""
+        return f"{folder}{here}"
+
+    def name(self, exploration_id: str) -> str:
+        return f"{exploration_id}{self.options}"
 
     def describe_next(self, exploration_id: str) -> str:
         return f"Continue with: idea resume {self.name(exploration_id)}"
@@ -237,3 +265,12 @@ class LocalTarget:
 
     def _dump(self, exploration: Exploration) -> dict[str, Any]:
         return self.describe(exploration).model_dump(mode="json", by_alias=True)
+
+
+def path_to_open(document: str, settings: Settings) -> str:
+    """A document's path as a person opens it."""
+    from idea_explorer.wiring.toolsets import folder_layout
+
+    if settings.uses_github:
+        return document
+    return str(settings.research_dir / folder_layout(settings).locate(document))

@@ -14,6 +14,7 @@ from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path
 from idea_explorer.domain.repository_settings import SETTINGS_FILE
 from idea_explorer.domain.secret_files import is_secret_file
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.tools.code.parsing import language_of
 from idea_explorer.tools.code.repository_tree import RepositoryTree
@@ -162,7 +163,7 @@ def list_files(workspace: Workspace, arguments: ListFiles) -> ToolResult:
     entries: list[JsonObject] = [_describe(tree, child) for child in shown]
     return ToolResult.success(
         {"path": path or ".", "entries": [*entries], **page},
-        f"{len(paths)} entries in {path or '.'}",
+        f"{pluralize(len(paths), 'entry', 'entries')} in {path or '.'}",
         result_count=len(entries),
     )
 

@@ -14,7 +14,7 @@ from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import RepositoryPath, check_repository_path
-from idea_explorer.domain.text import is_blank
+from idea_explorer.domain.text import is_blank, pluralize
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.patterns import MAX_TEXT, Pattern, any_depth, glob, line_pattern
 from idea_explorer.tools.code.ranking import rank_path
@@ -110,7 +110,7 @@ def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
         answer["skipped"] = [*skipped]
     return ToolResult.success(
         answer,
-        f"{'' if is_counted else 'over '}{total} matches of '{arguments.pattern}'",
+        f"{'' if is_counted else 'over '}{pluralize(total, 'match', 'matches')} of '{arguments.pattern}'",
         result_count=len(found),
     )
 
@@ -200,7 +200,7 @@ def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
     shown, page = paginate(found, arguments.page, workspace.limits.page_size)
     return ToolResult.success(
         {"files": [*shown], **page, **({"tried": tried} if tried else {})},
-        f"{len(found)} files match '{arguments.pattern}'",
+        f"{pluralize(len(found), 'file')} named like '{arguments.pattern}'",
         result_count=len(shown),
     )
 
@@ -208,6 +208,7 @@ def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
 def _find(tree: RepositoryTree, folder: str, wanted: str) -> tuple[list[str], str]:
     """The paths that match, and what was tried if the pattern as it was given matches none."""
     paths = [entry.path for entry in tree.entries_below(folder)]
+    count = pluralize(len(paths), "file")
     skipped = len(folder) + 1 if folder else 0
 
     def match(pattern: str) -> list[str]:
@@ -218,13 +219,13 @@ def _find(tree: RepositoryTree, folder: str, wanted: str) -> tuple[list[str], st
         return found, ""
     where = folder or "the root"
     if "/" not in wanted:
-        tried = f"No name in any folder below {where} matches '{wanted}'; {len(paths)} files tried."
+        tried = f"No name in any folder below {where} matches '{wanted}'; {count} tried."
         return [], tried
     tried = f"No path from {where} matches '{wanted}'"
     deeper = f"**/{wanted.removeprefix('./')}"
     if found := match(deeper):
         return found, f"{tried}; these match '{deeper}'."
-    return [], f"{tried}, nor does any match '{deeper}'; {len(paths)} files tried."
+    return [], f"{tried}, nor does any match '{deeper}'; {count} tried."
 
 
 def resolve_scope(tree: RepositoryTree, given: str) -> RepositoryPath:

@@ -8,6 +8,7 @@ from pydantic import Field
 from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import Definition
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.patterns import MAX_TEXT, literal_pattern
@@ -64,11 +65,13 @@ def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResu
         "total": None if unknown else len(found),
     }
     if unknown:
-        answer["note"] = f"{unknown} files without an index contain the name: use search_files."
+        contain = "contains" if unknown == 1 else "contain"
+        files = f"{pluralize(unknown, 'file')} without an index {contain} the name"
+        answer["note"] = f"{files}: use search_files."
     if unindexed := describe_unindexed(tree):
         answer["notIndexed"] = [*unindexed]
-    count = "no" if unknown else len(found)
-    return ToolResult.success(answer, f"{count} definitions of '{symbol}'", result_count=len(shown))
+    count = "no definitions" if unknown else pluralize(len(found), "definition")
+    return ToolResult.success(answer, f"{count} of '{symbol}'", result_count=len(shown))
 
 
 def _rank(located: Located) -> tuple[bool, bool, bool, int, str, int]:

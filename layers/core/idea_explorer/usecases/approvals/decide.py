@@ -129,6 +129,7 @@ def decide(
         update={
             "decision": request.decision,
             "content": content,
+            "hunks": tuple(request.hunks or ()) if content is not None else (),
             "reason": request.reason,
             "decided_by": owner,
             "decided_at": deps.clock.now(),

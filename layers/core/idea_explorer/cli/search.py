@@ -1,0 +1,52 @@
+"""`idea search`: the team's research that has these words."""
+
+import argparse
+
+from idea_explorer.cli.output import print_json, terminal_width, wrap
+from idea_explorer.cli.streams import warn
+from idea_explorer.cli.targets import choose_target
+from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.text import make_printable, one_line, unescape_prose
+
+MAX_RESULTS = 20
+MAX_WORDS = 1_000  # characters
+EXCERPT = 240
+
+
+def run(arguments: argparse.Namespace) -> int:
+    words = " ".join(arguments.words)
+    if not 1 <= arguments.limit <= MAX_RESULTS:
+        raise InvalidRequestError(f"--limit must be between 1 and {MAX_RESULTS}.")
+    if not words.strip() or len(words) > MAX_WORDS:
+        raise InvalidRequestError(f"Search for words, at most {MAX_WORDS:,} characters of them.")
+    found = choose_target(arguments).search(words, arguments.limit)
+    if arguments.json:
+        print_json(found)
+        return 0
+    listed = found["results"]
+    results = [hit for hit in listed if isinstance(hit, dict)] if isinstance(listed, list) else []
+    for hit in results:
+        if arguments.quiet:
+            print(text_of(hit.get("path")))
+        else:
+            print("\n".join(_format_hit(hit)))
+    total = found.get("totalFound", len(results))
+    if not results:
+        warn(f"No document is about: {one_line(words, 80)}")
+    elif isinstance(total, int) and total > len(results) and not arguments.quiet:
+        warn(
+            f"These are the best {len(results)} of {total:,}. See more with --limit {MAX_RESULTS}."
+        )
+    return 0
+
+
+def _format_hit(hit: JsonObject) -> list[str]:
+    """A document's words may hold anything; they are wrapped as they will be shown."""
+    facts = ", ".join(filter(None, (text_of(hit.get("date")), text_of(hit.get("verdict")))))
+    title = unescape_prose(one_line(text_of(hit.get("title")), 100))
+    excerpt = unescape_prose(one_line(text_of(hit.get("excerpt")), EXCERPT))
+    lines = [f"{title} ({facts})" if facts else title, f"    {text_of(hit.get('path'))}"]
+    if excerpt:
+        lines += wrap(f"    {make_printable(excerpt)}", terminal_width(), 4)
+    return lines

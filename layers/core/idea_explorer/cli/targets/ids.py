@@ -1,0 +1,93 @@
+"""An exploration as people name it: by the beginning of its id, as `last`, or as -2 for the one before."""
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.text import one_line
+
+if TYPE_CHECKING:
+    from idea_explorer.cli.targets import Target
+
+LAST = "last"
+MIN_PREFIX = 4
+# The beginning that is shown: the milliseconds of an id that sorts by time.
+SHORT = 13
+PAGE = 100
+MAX_SEARCHED = 1_000  # the newest ones: more would take an API many calls
+MAX_CANDIDATES = 5
+_DIGITS = frozenset("0123456789abcdef-")
+
+
+def complete_ids(arguments: argparse.Namespace, target: "Target") -> None:
+    """Put whole ids in place of what the command was given."""
+    for name in ("id", "continue_from"):
+        if given := getattr(arguments, name, None):
+            setattr(arguments, name, find_id(given, target))
+
+
+def is_name(given: str) -> bool:
+    """Whether this names an exploration in one of the ways, or may be the beginning of an id."""
+    is_prefix = len(given) >= MIN_PREFIX and _DIGITS.issuperset(given.lower())
+    return given == LAST or _count_back(given) is not None or is_prefix
+
+
+def find_id(given: str, target: "Target") -> str:
+    """The whole id; raises MissingError, or InvalidRequestError where several begin like this."""
+    if is_id(given):
+        return given
+    if not is_name(given):
+        raise MissingError(
+            "There is no exploration with this id.",
+            hint="`idea list` shows the ids; the first characters are enough, and `last` is the newest.",
+        )
+    back = 1 if given == LAST else _count_back(given)
+    if back is not None:
+        return _find_newest(back, target)
+    prefix = given.lower()
+    found = [row for row in _list(target) if row[0].startswith(prefix)]
+    if not found:
+        raise MissingError(
+            f"No exploration has an id that begins with {prefix}.", hint="See them with: idea list"
+        )
+    if len(found) > 1:
+        shown = "; ".join(f"{own} ({one_line(title, 30)})" for own, title in found[:MAX_CANDIDATES])
+        more = f"; and {len(found) - MAX_CANDIDATES} more" if len(found) > MAX_CANDIDATES else ""
+        raise InvalidRequestError(
+            f"{len(found)} explorations have an id that begins with {prefix}: {shown}{more}."
+        )
+    return found[0][0]
+
+
+def _count_back(given: str) -> int | None:
+    """1 for `-1`, the newest."""
+    number = given.removeprefix("-")
+    is_count = given.startswith("-") and number.isdecimal() and len(number) < 4
+    return int(number) if is_count and int(number) else None
+
+
+def _find_newest(back: int, target: "Target") -> str:
+    own = None
+    for number, (own, _) in enumerate(_list(target), 1):
+        if number == back:
+            return own
+    if own is None:
+        raise MissingError("There are no explorations yet.")
+    raise MissingError(f"There are fewer than {back} explorations.")
+
+
+def _list(target: "Target") -> Iterator[tuple[str, str]]:
+    """Ids and titles, newest first."""
+    cursor: object = None
+    for _ in range(MAX_SEARCHED // PAGE):
+        page = target.list_explorations(limit=PAGE, **({"cursor": cursor} if cursor else {}))
+        rows = page["explorations"]
+        assert isinstance(rows, list)
+        for row in rows:
+            assert isinstance(row, dict)
+            yield str(row["id"]), str(row["title"] or row["idea"])
+        cursor = page["cursor"]
+        if not cursor:
+            return

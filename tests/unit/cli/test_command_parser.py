@@ -1,0 +1,34 @@
+"""A word that no command knows gets the one that was probably meant."""
+
+import pytest
+
+from idea_explorer.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["lst"], "there is no command 'lst'. Did you mean 'list'? See them with: idea --help"),
+        (["xyzzy"], "there is no command 'xyzzy'. See them with: idea --help"),
+        (["admin", "tokn"], "Did you mean 'token'? See them with: idea admin --help"),
+        (["explore", "Tea", "--tolset", "code"], "--tolset code. Did you mean '--toolset'?"),
+        (["explore", "Tea", "--effrot=low"], "--effrot=low. Did you mean '--effort'?"),
+        (["report", "last", "--format", "htm"], "--format cannot be 'htm'. Did you mean 'html'?"),
+        (["completion", "tcsh"], "Choose one of: bash, zsh, fish."),
+    ],
+)
+def test_what_was_meant_is_suggested(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_secret_on_the_command_line_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["admin", "secret", "set", "github", "ghp_secret"])
+
+    assert "ghp_secret" not in capsys.readouterr().err

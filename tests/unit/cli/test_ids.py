@@ -1,0 +1,106 @@
+"""Explorations by the beginning of an id, and by how new they are."""
+
+from typing import Any
+
+import pytest
+
+from idea_explorer.cli.targets import ids
+from idea_explorer.cli.targets.ids import find_id
+from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.ids import new_id
+
+NEWEST = "0199b000-0000-7000-8000-000000000003"
+MIDDLE = "0199a111-0000-7000-8000-000000000002"
+OLDEST = "0199a111-0000-7000-8000-000000000001"
+
+
+class Listed:
+    """A target that has these explorations, and gives them in pages."""
+
+    def __init__(self, *own: str, page: int = 2) -> None:
+        self._own, self._page = own, page
+        self.calls = 0
+
+    def list_explorations(self, **filters: Any) -> dict[str, Any]:
+        self.calls += 1
+        start = int(filters.get("cursor", 0))
+        rows = self._own[start : start + self._page]
+        end = start + self._page
+        return {
+            "explorations": [{"id": own, "title": None, "idea": f"Idea {own[-1]}"} for own in rows],
+            "cursor": str(end) if end < len(self._own) else None,
+        }
+
+
+def find(given: str, *own: str) -> str:
+    return find_id(given, Listed(*own))  # type: ignore[arg-type]
+
+
+ALL = (NEWEST, MIDDLE, OLDEST)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("last", NEWEST),
+        ("-1", NEWEST),
+        ("-3", OLDEST),
+        ("0199b", NEWEST),
+        ("0199B", NEWEST),
+        (OLDEST[:-1], None),
+        (OLDEST, OLDEST),
+    ],
+)
+def test_every_way_to_name_one(given: str, found: str | None) -> None:
+    if found:
+        assert find(given, *ALL) == found
+        return
+    with pytest.raises(InvalidRequestError):
+        find(given, *ALL)
+
+
+def test_a_whole_id_is_not_looked_up() -> None:
+    nobodys, listed = new_id(0), Listed()
+
+    assert find_id(nobodys, listed) == nobodys  # type: ignore[arg-type]
+    assert listed.calls == 0
+
+
+def test_several_that_begin_alike_are_named_in_one_sentence() -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        find("0199a1", *ALL)
+
+    assert refused.value.message == (
+        f"2 explorations have an id that begins with 0199a1: {MIDDLE} (Idea 2); {OLDEST} (Idea 1)."
+    )
+
+
+def test_of_many_that_begin_alike_a_few_are_named() -> None:
+    many = [new_id(1_760_000_000_000 + n) for n in range(9)]
+    with pytest.raises(InvalidRequestError, match="; and 4 more"):
+        find(many[0][:6], *many)
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "sentence"),
+    [
+        ("last", (), "There are no explorations yet."),
+        ("-4", ALL, "There are fewer than 4 explorations."),
+        ("ffff", ALL, "No exploration has an id that begins with ffff."),
+        ("019", ALL, "There is no exploration with this id."),
+        ("-0", ALL, "There is no exploration with this id."),
+        ("../x", ALL, "There is no exploration with this id."),
+    ],
+)
+def test_what_names_none_is_said(given: str, own: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(MissingError) as refused:
+        find(given, *own)
+    assert refused.value.message == sentence
+
+
+def test_no_more_pages_are_read_than_a_person_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "PAGE", 100)
+    listed = Listed(*(new_id(n) for n in range(5_000)), page=100)
+    with pytest.raises(MissingError):
+        find_id("ffff", listed)  # type: ignore[arg-type]
+    assert listed.calls == ids.MAX_SEARCHED // ids.PAGE
