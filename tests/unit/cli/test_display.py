@@ -2,7 +2,8 @@
 
 import pytest
 
-from idea_explorer.cli.display import PlainScreen, ProgressDisplay
+from idea_explorer.cli.display import ProgressDisplay
+from idea_explorer.cli.screens import PlainScreen
 from idea_explorer.domain.events import (
     AnswerStarted,
     BranchFinished,
@@ -49,6 +50,33 @@ def test_a_step_after_the_report_says_why_it_is_needed(
 
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("  … ")]
     assert said == ([f"  … {reason}"] if reason else [])
+
+
+class Terminal(PlainScreen):
+    """What a terminal shows of the line that is being written, each time that it changes."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def show_unfinished(self, line: str) -> None:
+        self.shown.append(line)
+
+
+@pytest.mark.parametrize("show_text", [True, False])
+def test_words_are_shown_as_they_come_and_lines_stay_if_they_are_wanted(
+    show_text: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen = Terminal()
+    display = ProgressDisplay(screen, show_text=show_text)
+
+    for words in ("Bees", " are\nsma", "ll."):
+        display.emit(TextDelta(content=words))
+    assert screen.shown == ["Bees", "sma", "small."]
+
+    display.emit(finished("end_turn"))
+    assert screen.shown[-1] == ""
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("    ")]
+    assert lines == (["    Bees are", "    small."] if show_text else [])
 
 
 def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:
