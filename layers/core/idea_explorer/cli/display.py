@@ -4,7 +4,7 @@ import threading
 from typing import Self
 
 from idea_explorer.cli.output import name_status
-from idea_explorer.cli.screens import Screen
+from idea_explorer.cli.screens import MAX_UNFINISHED, Screen
 from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
@@ -39,7 +39,9 @@ class ProgressDisplay:
         self._last_step: StepFinished | None = None
         self._characters = 0
         self._thought = ""
-        self._open_line = ""
+        self._unfinished = (
+            ""  # text that is in no line yet; without `show_text`, the end of all text
+        )
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -66,7 +68,7 @@ class ProgressDisplay:
         if isinstance(event, TextDelta):
             self._write(event.content)
             return
-        self._end_line()
+        self._end_text()
         match event:
             case ToolCallStart() | ToolCallEnd() | ToolCallError():
                 self._show_tool(event)
@@ -167,12 +169,15 @@ class ProgressDisplay:
 
     def _write(self, content: str) -> None:
         self._characters += len(content)
-        *lines, self._open_line = (self._open_line + content).split("\n")
+        self._unfinished += content
         if self._show_text:
+            *lines, self._unfinished = self._unfinished.split("\n")
             for line in lines:
                 self._screen.line(f"    {line}", "dim")
+        else:
+            self._unfinished = self._unfinished[-MAX_UNFINISHED:]
         self._show_activity(f"writing, {self._characters:,} characters")
-        self._screen.show_unfinished(self._open_line)
+        self._screen.show_unfinished(self._unfinished)
 
     def _think(self, content: str) -> None:
         """Keeps one line of each thought, which says what the model is after."""
@@ -190,10 +195,10 @@ class ProgressDisplay:
         if text := one_line(thought.strip(), 120):
             self._line(f"  · {text}", "dim")
 
-    def _end_line(self) -> None:
-        if self._open_line and self._show_text:
-            self._line(f"    {self._open_line}", "dim")
-        self._open_line = ""
+    def _end_text(self) -> None:
+        if self._unfinished and self._show_text:
+            self._line(f"    {self._unfinished}", "dim")
+        self._unfinished = ""
         self._screen.show_unfinished("")
 
 

@@ -20,7 +20,7 @@ MAX_UNFINISHED = 2_000  # characters: more than fit into these rows
 class Screen(Protocol):
     def line(self, text: str, style: str = "") -> None: ...
     def show_activity(self, text: str) -> None: ...
-    def show_unfinished(self, line: str) -> None: ...
+    def show_unfinished(self, text: str) -> None: ...
     def pause(self) -> None: ...
 
 
@@ -37,7 +37,7 @@ class PlainScreen:
     def show_activity(self, text: str) -> None:
         pass
 
-    def show_unfinished(self, line: str) -> None:
+    def show_unfinished(self, text: str) -> None:
         pass
 
     def pause(self) -> None:
@@ -45,7 +45,7 @@ class PlainScreen:
 
 
 class TerminalScreen:
-    """Colours, the end of the line that is being written, and a last line that says what goes on and for
+    """Colours, the end of the text that is being written, and a last line that says what goes on and for
     how long."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class TerminalScreen:
         self._spinner = Spinner("dots", style="green")
         self._activity = "thinking"
         self._unfinished = ""
-        self._drawn = 0.0
+        self._drawn = 0.0  # when words were, last
         self._began = self._console.get_time()
         # stdout is the result's, whatever moves on stderr
         self._live = Live(
@@ -82,9 +82,11 @@ class TerminalScreen:
         self._activity = make_printable(text)
         self._start()
 
-    def show_unfinished(self, line: str) -> None:
-        self._unfinished = make_printable(line[-MAX_UNFINISHED:])
-        if line and self._console.get_time() - self._drawn >= DRAW_SECONDS:
+    def show_unfinished(self, text: str) -> None:
+        self._unfinished = make_printable(text[-MAX_UNFINISHED:])
+        now = self._console.get_time()
+        if text and now - self._drawn >= DRAW_SECONDS:
+            self._drawn = now
             self._live.refresh()
 
     def pause(self) -> None:
@@ -99,8 +101,7 @@ class TerminalScreen:
             sys.stderr = streams.make_stream_printable(cast("TextIO", sys.stderr))
 
     def _render(self) -> "Group":
-        self._drawn = self._console.get_time()
-        minutes, seconds = divmod(int(self._drawn - self._began), 60)
+        minutes, seconds = divmod(int(self._console.get_time() - self._began), 60)
         elapsed = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
         self._spinner.update(text=self._text(f"{self._activity} · {elapsed}", overflow="ellipsis"))
         return self._group(*self._unfinished_rows(), self._spinner)
@@ -108,5 +109,5 @@ class TerminalScreen:
     def _unfinished_rows(self) -> "list[Text]":
         if not self._unfinished:
             return []
-        line = self._text(f"    {self._unfinished}", style="dim")
-        return list(line.wrap(self._console, self._console.width))[-UNFINISHED_ROWS:]
+        text = self._text(f"    {self._unfinished}", style="dim")
+        return list(text.wrap(self._console, self._console.width))[-UNFINISHED_ROWS:]
