@@ -212,7 +212,7 @@ estimates: $(DEV) ## What fifty scripted runs were estimated to cost and take, a
 health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
 	@$(BIN)/python -m tests.performance.health
 
-.PHONY: peers latency throughput
+.PHONY: peers latency throughput commands
 ROUNDS ?= 5
 peers: $(DEV) ## Our engine beside the loops of others, in turns: start, CPU, memory; PEERS=… ROUNDS=…, CHECK=1 shows their requests; needs npm
 	@$(BIN)/python -m tests.performance.peers --rounds $(ROUNDS) $(if $(PEERS),--peers $(PEERS)) $(if $(CHECK),--check)
@@ -222,6 +222,9 @@ latency: $(DEV) ## How long a word of the model takes to the event stream and to
 
 throughput: $(DEV) ## 500 explorations through 'idea serve' with 8 workers and a model that answers at once
 	@$(BIN)/python -m tests.performance.throughput
+
+commands: $(DEV) ## CPU time of 'idea explore' offline and of 'idea tool --stdin'
+	@$(BIN)/python -m tests.performance.commands
 
 .PHONY: cold-start
 BEFORE ?=
