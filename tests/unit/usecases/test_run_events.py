@@ -44,19 +44,6 @@ def test_text_is_sent_in_groups_and_before_whatever_follows() -> None:
     ]
 
 
-def test_the_words_of_a_slow_model_are_sent_at_once_but_for_the_first() -> None:
-    sink, clock = Sink(), ManualClock()
-    text = GroupedText(sink, clock, 60.0)
-    text.emit(TextDelta(content="Bees "))
-    clock.pass_time(60)
-    text.emit(TextDelta(content="are "))
-    clock.pass_time(60)
-    text.emit(TextDelta(content="small "))
-    text.emit(TextDelta(content="and "))
-
-    assert sink.events == [TextDelta(content="Bees are "), TextDelta(content="small ")]
-
-
 def test_the_last_word_before_a_pause_is_sent_in_time() -> None:
     sink = Sink()
     GroupedText(sink, ManualClock(), 0.02).emit(TextDelta(content="Bees"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -69,8 +68,7 @@ class History:
 
 class GroupedText:
     """Collects deltas of one kind for so many seconds, also if no other follows. Any other event sends
-    them first, which keeps the order. The time begins with the last group, so the word of a slow model is
-    sent at once: to wait for the next one would only delay it."""
+    them first, which keeps the order."""
 
     def __init__(self, inner: EventSink, clock: Clock, seconds: float) -> None:
         self._inner = inner
@@ -79,7 +77,6 @@ class GroupedText:
         self._kind: type[TextDelta | ThinkingDelta] = TextDelta
         self._parts: list[str] = []
         self._since = 0.0
-        self._sent = math.inf  # when the last group of the same text was sent
         self._timer: threading.Timer | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -90,41 +87,33 @@ class GroupedText:
             if isinstance(event, TextDelta | ThinkingDelta):
                 self._collect(event)
             else:
-                self._end_text()
+                self._flush()
                 self._inner.emit(event)
 
     def flush(self) -> None:
         """Send what was collected, before something later is stored."""
         with self._lock:
             self._raise_failure()
-            self._end_text()
-
-    def _end_text(self) -> None:
-        self._flush()
-        self._sent = math.inf
+            self._flush()
 
     def _collect(self, delta: TextDelta | ThinkingDelta) -> None:
         if type(delta) is not self._kind:
-            self._end_text()
-            self._kind = type(delta)
-        now = self._clock.monotonic()
-        if not self._parts:
-            self._since = min(now, self._sent)
-        self._parts.append(delta.content)
-        left = self._since + self._seconds - now
-        if left <= 0:
             self._flush()
-        elif self._timer is None:
-            self._timer = threading.Timer(left, self._flush_in_time)
+            self._kind = type(delta)
+        if not self._parts:
+            self._since = self._clock.monotonic()
+            self._timer = threading.Timer(self._seconds, self._flush_in_time)
             self._timer.daemon = True
             self._timer.start()
+        self._parts.append(delta.content)
+        if self._clock.monotonic() - self._since >= self._seconds:
+            self._flush()
 
     def _flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._parts:
-            self._sent = self._clock.monotonic()
             self._inner.emit(self._kind(content="".join(self._parts)))
             self._parts.clear()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from idea_explorer.ports import Approvals, EventSink, Log, Spend, Uploads, Webhooks
 
 LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
-TEXT_SECONDS = 0.05  # on this machine: shown before anybody notices that it was not there at once
+TEXT_SECONDS = 0.03  # on this machine: shown before anybody notices that it was not there at once
 
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:
