@@ -220,6 +220,20 @@ estimates: $(DEV) ## What fifty scripted runs were estimated to cost and take, a
 health: $(DEV) ## How long /health takes while the worst pattern, source file, document and page are worked on
 	@$(BIN)/python -m tests.performance.health
 
+.PHONY: peers latency throughput commands
+ROUNDS ?= 5
+peers: $(DEV) ## Our engine beside the loops of others, in turns: start, CPU, memory; PEERS=… ROUNDS=…, CHECK=1 shows their requests; needs npm
+	@$(BIN)/python -m tests.performance.peers --rounds $(ROUNDS) $(if $(PEERS),--peers $(PEERS)) $(if $(CHECK),--check)
+
+latency: $(DEV) ## How long a word of the model takes to the event stream and to the terminal; about four minutes
+	@$(BIN)/python -m tests.performance.latency
+
+throughput: $(DEV) ## 500 explorations through 'idea serve' with 8 workers and a model that answers at once
+	@$(BIN)/python -m tests.performance.throughput
+
+commands: $(DEV) ## CPU time of 'idea explore' offline and of 'idea tool --stdin'
+	@$(BIN)/python -m tests.performance.commands
+
 .PHONY: cold-start
 BEFORE ?=
 cold-start: $(DEV) ## CPU time of each function's cold start, and the size of its layers; BEFORE=revision to compare with

@@ -266,6 +266,8 @@ def test_events_are_numbered_from_one_and_read_in_order(stores: Deps) -> None:
     assert stores.events.read(taken.id, after=1) == [second]
     assert stores.events.read(taken.id, limit=1) == [first]
     assert stores.events.read(taken.id, after=2) == []
+    assert stores.events.read_last(taken.id, limit=1) == [second]
+    assert stores.events.read_last(taken.id, limit=5) == [first, second]
 
 
 def test_events_without_a_lease_stand_among_those_with_one(stores: Deps) -> None:

@@ -3,6 +3,7 @@
 import statistics
 import threading
 import time
+from asyncio.selector_events import _SelectorSocketTransport  # type: ignore[attr-defined]
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -397,6 +398,21 @@ def test_responses_on_one_connection_come_without_delay(raw: RawConnection) -> N
         assert raw.answer().status == 200
         taken.append(time.monotonic() - began)
     assert statistics.median(taken) < 0.03
+
+
+def test_a_response_is_one_write(raw: RawConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes = []
+    write = _SelectorSocketTransport.write
+
+    def count(transport: _SelectorSocketTransport, data: bytes) -> None:
+        writes.append(data)
+        write(transport, data)
+
+    monkeypatch.setattr(_SelectorSocketTransport, "write", count)
+    raw.request("GET", "/health")
+
+    assert raw.answer().body == b"1"
+    assert len(writes) == 1
 
 
 def test_requests_that_are_sent_ahead_are_answered_in_order(raw: RawConnection) -> None:

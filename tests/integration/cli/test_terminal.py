@@ -2,7 +2,9 @@
 
 import argparse
 import json
+import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,8 +14,8 @@ import pytest
 from idea_explorer.api.approvals import ApprovalPreview, build_approval_view
 from idea_explorer.cli import streams
 from idea_explorer.cli.decisions import ask_for_decision
-from idea_explorer.cli.display import open_screen
 from idea_explorer.cli.parser import build_parser
+from idea_explorer.cli.screens import open_screen
 from idea_explorer.domain.approvals import Approval, propose
 from idea_explorer.domain.events import TextDelta, ThinkingDelta, ToolCallError, ToolCallStart
 from idea_explorer.domain.ids import ExplorationId
@@ -306,6 +308,31 @@ def test_the_question_for_approval_shows_the_change_as_it_is(tmp_path: Path) -> 
     assert shown.splitlines()[1].startswith(f"{SHOWN}")
     assert rf"+{SHOWN}" in shown
     assert r"\x0d+forged" in shown
+
+
+def test_the_end_of_a_long_line_is_shown_while_it_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    written = [EVIL, *(f" word{number}" for number in range(30))]
+
+    def write() -> None:
+        streams.prepare()
+        screen = open_screen()
+        for count in range(len(written)):
+            screen.show_unfinished("".join(written[: count + 1]))
+            screen.show_activity("writing")
+            time.sleep(0.01)
+        time.sleep(0.2)
+        os.write(sys.stderr.fileno(), b"<then>")
+        screen.pause()
+
+    output = show_on_terminal(write)
+    shown = Terminal().show(output.partition(b"<then>")[0]).split()
+
+    assert "word29" in shown
+    assert "word0" not in shown
+    check(output, on_terminal=True)
 
 
 def test_what_is_printed_while_the_live_view_moves_is_shown_too(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.display import PlainScreen, ProgressDisplay
+from idea_explorer.cli.display import ProgressDisplay
+from idea_explorer.cli.screens import PlainScreen
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import NetworkError, RateLimitedError, UnavailableError
 from idea_explorer.domain.events import (
@@ -41,7 +42,7 @@ class Looking(ManualClock):
     def label(self) -> str:
         assert self.bench is not None
         (listed,) = self.bench.store.page("tester", Filter(), limit=1, cursor=None).explorations
-        events = (event.data for event in self.bench.store.read(listed.id))
+        events = [event.data for event in self.bench.store.read(listed.id)]
         return progress_of(listed, events, self.now()).label
 
     def sleep(self, seconds: float) -> None:

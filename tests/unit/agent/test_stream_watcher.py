@@ -156,6 +156,9 @@ class Failing:
     ) -> list[NumberedEvent]:
         return list(self.inner.read(exploration_id, after=after, limit=limit))
 
+    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> list[NumberedEvent]:
+        return list(self.inner.read_last(exploration_id, limit=limit))
+
 
 def bench(folder: Path, kinds: set[str], times: int) -> tuple[Bench, Streaming]:
     b = Bench(folder, model := Streaming(clock := ManualClock()), clock=clock)

@@ -369,6 +369,9 @@ class Full:
     def read(self, _id: object, *, after: int = 0, limit: int = 1_000) -> list[NumberedEvent]:
         return self._events[after : after + limit]
 
+    def read_last(self, _id: object, *, limit: int) -> list[NumberedEvent]:
+        return self._events[-limit:]
+
 
 @pytest.mark.parametrize(
     ("sizes", "held"),

@@ -1,20 +1,27 @@
 """The routes that list and show explorations."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
 import pytest
 
+from idea_explorer.domain.branches import BranchRun
 from idea_explorer.domain.events import (
     BranchFinished,
     EventUsage,
     MessageEnd,
     MessageStart,
-    StepFinished,
     TextDelta,
     ToolCallStart,
 )
-from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.run import Stats
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import EventLog, NumberedEvent
+from idea_explorer.usecases.read_progress import LAST_EVENTS, read_progress
 from tests.fakes.api import Api
 from tests.fakes.explorations import RECEIPT
 
@@ -89,10 +96,12 @@ def test_a_queued_exploration_waits(api: Api) -> None:
 
 
 def test_a_running_exploration_shows_its_step_and_its_spend(api: Api) -> None:
-    running = api.run_to(api.submitted(), "running")
-    start = ToolCallStart(tool_call_id="t", tool_name="web_search", input={})
-    api.emit(running, MessageStart(message_id="m", conversation_id="c"))
-    api.emit(running, StepFinished(step=1, usage=USAGE, cost=0.25, duration_ms=900), start)
+    stats = Stats(steps=1, usage=Usage(input_tokens=10), cost_usd=0.25, step_durations=(900,))
+    running = api.run_to(api.submitted(), "running").replace(stats=stats)
+    api.store.save(running)
+    api.emit(running, ToolCallStart(tool_call_id="t", tool_name="web_search", input={}))
+    # what says nothing about the present does not hide it
+    api.emit(running, BranchFinished(branch=1, status="completed", cost=0.25))
 
     shown = api.get(f"/explorations/{running.id}").json
 
@@ -102,15 +111,45 @@ def test_a_running_exploration_shows_its_step_and_its_spend(api: Api) -> None:
     assert shown["stats"]["input_tokens"] == 10
 
 
-def test_branches_that_have_ended_count_once_in_what_a_run_has_cost(api: Api) -> None:
+def test_branches_that_a_run_waits_for_count_in_what_it_has_cost(api: Api) -> None:
+    costs = (0.25, 0.5, None)
+    branches = [api.run_to(api.submitted(), "running") for _ in costs]
+    for branch, cost in zip(branches, costs, strict=True):
+        api.store.save(branch.replace(stats=Stats(cost_usd=cost)))
+    awaited = tuple(BranchRun(id=branch.id, run=1, deadline_seconds=60) for branch in branches)
     running = api.run_to(api.submitted(), "running")
-    ended = [
-        BranchFinished(branch=number, status="completed", cost=cost)
-        for number, cost in ((1, 0.25), (2, 0.5), (2, 0.5), (3, None))
-    ]
-    api.emit(running, StepFinished(step=1, usage=USAGE, cost=0.25, duration_ms=900), *ended)
+    api.store.save(running.replace(stats=Stats(steps=1, cost_usd=0.25), branches=awaited))
 
     assert api.get(f"/explorations/{running.id}").json["cost_usd"] == 1.0
+
+
+class LongHistory:
+    """Counts the events that are read of it."""
+
+    def __init__(self, inner: EventLog) -> None:
+        self._inner = inner
+        self.read_events = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> Sequence[NumberedEvent]:
+        found = self._inner.read_last(exploration_id, limit=limit)
+        self.read_events += len(found)
+        return found
+
+    def read(self, *_: object, **__: object) -> Sequence[NumberedEvent]:
+        raise AssertionError("all of the history was read")
+
+
+def test_a_long_history_is_not_read_to_say_what_goes_on(api: Api) -> None:
+    running = api.run_to(api.submitted(), "running")
+    api.emit(running, *(TextDelta(content="Bees") for _ in range(50)))
+    history = LongHistory(api.store)
+    deps = replace(api.deps, events=cast("EventLog", history))
+
+    assert read_progress(running, deps).label == "Writing"
+    assert 0 < history.read_events <= LAST_EVENTS
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from idea_explorer.cli.display import PlainScreen, ProgressDisplay
+from idea_explorer.cli.display import ProgressDisplay
+from idea_explorer.cli.screens import PlainScreen
 from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
@@ -68,6 +69,34 @@ def test_a_move_that_waits_for_a_person_says_where_the_file_goes(
     ProgressDisplay(PlainScreen()).emit(asked)
 
     assert "  ? a.py → lib/a.py: Tidy up\n" in capsys.readouterr().err
+
+
+class Terminal(PlainScreen):
+    """What a terminal shows of the text that is being written, each time that it changes."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def show_unfinished(self, text: str) -> None:
+        self.shown.append(text)
+
+
+@pytest.mark.parametrize("show_text", [True, False])
+def test_words_are_shown_as_they_come_and_lines_stay_if_they_are_wanted(
+    show_text: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    screen = Terminal()
+    display = ProgressDisplay(screen, show_text=show_text)
+
+    for words in ("Bees", " are\nsma", "ll."):
+        display.emit(TextDelta(content=words))
+    beginning = "" if show_text else "Bees are\n"  # a line that stays is not shown twice
+    assert screen.shown == ["Bees", f"{beginning}sma", f"{beginning}small."]
+
+    display.emit(finished("end_turn"))
+    assert screen.shown[-1] == ""
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("    ")]
+    assert lines == (["    Bees are", "    small."] if show_text else [])
 
 
 def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:

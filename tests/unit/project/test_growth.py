@@ -189,7 +189,7 @@ MEASURED = {
     """,
     "branch": "domain.names._REF_RULES",
     "repository": "domain.names._OWNER domain.names._REPOSITORY",
-    "danger of a path": "domain.dangerous_paths._rule",
+    "danger of a path": "domain.dangerous_paths._compile",
     "keys in a text": """
         domain.redaction._MASK domain.redaction._token domain.redaction._IN_ADDRESS
         domain.redaction._QUOTED domain.redaction._BARE domain.redaction._BASE64

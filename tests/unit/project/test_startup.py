@@ -22,7 +22,9 @@ def test_printing_help_loads_nothing_heavy() -> None:
 
 
 def test_running_a_tool_by_hand_loads_no_client() -> None:
-    assert not {"anthropic", "boto3", "httpx"} & loaded_by("import idea_explorer.cli.tools")
+    call = 'main(["tool", "calculator", \'{"expression": "1"}\', "--toolset", "assistant"])'
+    statement = f"from idea_explorer.cli import main; {call}"
+    assert not {"anthropic", "boto3", "httpx"} & loaded_by(statement)
 
 
 def test_an_offline_exploration_loads_no_client() -> None:

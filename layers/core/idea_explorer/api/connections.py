@@ -98,6 +98,41 @@ class Connections:
         return False
 
 
+class JoinedWrites:
+    """A transport that sends at once what is written in one turn of the event loop. Uvicorn writes the head
+    and the body of a response one after the other, and each would be a packet of its own."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        if data and not self._parts:
+            self._loop.call_soon(self._flush)
+        if data:
+            self._parts.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        self._parts.clear()
+        self._transport.abort()
+
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size() + sum(map(len, self._parts))
+
+    def _flush(self) -> None:
+        if self._parts:
+            self._transport.write(b"".join(self._parts))
+            self._parts.clear()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Connection(H11Protocol):
     """One connection. Everything that a peer sends is untrusted."""
 
@@ -124,7 +159,7 @@ class Connection(H11Protocol):
         return cast("RequestResponseCycle | None", self.cycle)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport, self.loop)))
         self.peer = self.client[0] if self.client else ""
         if self._registry.admit(self):
             self._expect_head()

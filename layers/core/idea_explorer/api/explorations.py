@@ -1,6 +1,5 @@
 """The routes that list, show, cancel and resume explorations, and send their webhooks again."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -12,7 +11,6 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.playlist import MEDIA_TYPES, Format, export
-from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import CallbackSecret, ResumeRequest, WebhookUrl
 from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import ToolsetName
@@ -21,6 +19,7 @@ from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find, find_readable
 from idea_explorer.usecases.notify import API_TIMEOUT_SECONDS, resend, send_test
+from idea_explorer.usecases.read_progress import read_progress
 from idea_explorer.usecases.resume import resume
 
 
@@ -93,16 +92,7 @@ def resume_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 def _describe(exploration: Exploration, call: ApiCall, deps: Deps) -> Details:
-    progress = progress_of(exploration, _read_events(exploration, deps), deps.clock.now())
-    return build_details(exploration, progress, call.prefix)
-
-
-def _read_events(exploration: Exploration, deps: Deps) -> Iterator[str]:
-    """All events so far, a page at a time; nothing is read until they are used."""
-    after = 0
-    while page := deps.events.read(exploration.id, after=after):
-        yield from (event.data for event in page)
-        after = page[-1].number
+    return build_details(exploration, read_progress(exploration, deps), call.prefix)
 
 
 class WebhookTest(DomainModel):

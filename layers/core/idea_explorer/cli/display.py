@@ -1,11 +1,10 @@
 """A run's progress on stderr: steps, tools with durations, cost."""
 
-import sys
 import threading
-from typing import TYPE_CHECKING, Protocol, Self, TextIO, cast
+from typing import Self
 
-from idea_explorer.cli import streams
 from idea_explorer.cli.output import name_status
+from idea_explorer.cli.screens import MAX_UNFINISHED, Screen
 from idea_explorer.domain.events import (
     AnswerStarted,
     ApprovalRequested,
@@ -25,24 +24,12 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import render_plan
-from idea_explorer.domain.text import make_printable, one_line
-
-if TYPE_CHECKING:
-    from rich.spinner import Spinner
-
-
-class Screen(Protocol):
-    def line(self, text: str, style: str = "") -> None: ...
-    def show_activity(self, text: str) -> None: ...
-    def pause(self) -> None: ...
-
-
-def open_screen() -> Screen:
-    return TerminalScreen() if sys.stderr.isatty() and not streams.is_plain() else PlainScreen()
+from idea_explorer.domain.text import one_line
 
 
 class ProgressDisplay:
-    """With `show_text`, the answer too, line by line as it comes. Leaves the terminal as it was."""
+    """A terminal shows the words of an answer as they come; with `show_text`, its lines stay. Leaves the
+    terminal as it was."""
 
     def __init__(self, screen: Screen, *, show_text: bool = False, first_step: int = 1) -> None:
         self._screen = screen
@@ -52,7 +39,9 @@ class ProgressDisplay:
         self._last_step: StepFinished | None = None
         self._characters = 0
         self._thought = ""
-        self._open_line = ""
+        self._unfinished = (
+            ""  # text that is in no line yet; without `show_text`, the end of all text
+        )
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -79,7 +68,7 @@ class ProgressDisplay:
         if isinstance(event, TextDelta):
             self._write(event.content)
             return
-        self._end_line()
+        self._end_text()
         match event:
             case ToolCallStart() | ToolCallEnd() | ToolCallError():
                 self._show_tool(event)
@@ -181,11 +170,15 @@ class ProgressDisplay:
 
     def _write(self, content: str) -> None:
         self._characters += len(content)
+        self._unfinished += content
         if self._show_text:
-            *lines, self._open_line = (self._open_line + content).split("\n")
+            *lines, self._unfinished = self._unfinished.split("\n")
             for line in lines:
-                self._line(f"    {line}", "dim")
+                self._screen.line(f"    {line}", "dim")
+        else:
+            self._unfinished = self._unfinished[-MAX_UNFINISHED:]
         self._show_activity(f"writing, {self._characters:,} characters")
+        self._screen.show_unfinished(self._unfinished)
 
     def _think(self, content: str) -> None:
         """Keeps one line of each thought, which says what the model is after."""
@@ -203,10 +196,11 @@ class ProgressDisplay:
         if text := one_line(thought.strip(), 120):
             self._line(f"  · {text}", "dim")
 
-    def _end_line(self) -> None:
-        if self._open_line:
-            self._line(f"    {self._open_line}", "dim")
-            self._open_line = ""
+    def _end_text(self) -> None:
+        if self._unfinished and self._show_text:
+            self._line(f"    {self._unfinished}", "dim")
+        self._unfinished = ""
+        self._screen.show_unfinished("")
 
 
 def _branch(event: ToolCallStart | ToolCallEnd | ToolCallError) -> str:
@@ -215,67 +209,3 @@ def _branch(event: ToolCallStart | ToolCallEnd | ToolCallError) -> str:
 
 def _format_input(given: JsonObject) -> str:
     return one_line(" ".join(f"{name}={value!r}" for name, value in given.items()), 80)
-
-
-class PlainScreen:
-    """Lines only: for pipes, files and CI."""
-
-    def line(self, text: str, style: str = "") -> None:
-        print(text, file=sys.stderr, flush=True)
-
-    def show_activity(self, text: str) -> None:
-        pass
-
-    def pause(self) -> None:
-        pass
-
-
-class TerminalScreen:
-    """Colours, and a last line that says what goes on and for how long."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.file_proxy import FileProxy
-        from rich.live import Live
-        from rich.spinner import Spinner
-        from rich.text import Text
-
-        self._text = Text
-        self._proxy = FileProxy
-        self._console = Console(file=streams.open_terminal(sys.stderr), highlight=False)
-        self._spinner = Spinner("dots", style="green")
-        self._activity = "thinking"
-        self._began = self._console.get_time()
-        # stdout is the result's, whatever moves on stderr
-        self._live = Live(
-            get_renderable=self._render,
-            console=self._console,
-            transient=True,
-            redirect_stdout=False,
-        )
-        self._start()
-
-    def line(self, text: str, style: str = "") -> None:
-        # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(make_printable(text), style=style), soft_wrap=True)
-
-    def show_activity(self, text: str) -> None:
-        self._activity = make_printable(text)
-        self._start()
-
-    def pause(self) -> None:
-        """Stop moving while a person is asked; the next event starts it again."""
-        self._live.stop()
-
-    def _start(self) -> None:
-        self._live.start()
-        # while it moves, rich puts a stream in place of stderr that draws around the last line, and that
-        # would obey what is written to it
-        if isinstance(sys.stderr, self._proxy):
-            sys.stderr = streams.make_stream_printable(cast("TextIO", sys.stderr))
-
-    def _render(self) -> "Spinner":
-        minutes, seconds = divmod(int(self._console.get_time() - self._began), 60)
-        elapsed = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-        self._spinner.update(text=self._text(f"{self._activity} · {elapsed}", overflow="ellipsis"))
-        return self._spinner

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
-from idea_explorer.cli.display import ProgressDisplay, open_screen
+from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.output import (
     EXIT,
     format_details,
@@ -24,6 +24,7 @@ from idea_explorer.cli.output import (
     suggest_resume,
     terminal_width,
 )
+from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError

@@ -11,9 +11,10 @@ from threading import Thread
 from typing import Any
 
 from idea_explorer.cli.arguments import read_files, read_request, read_settings
-from idea_explorer.cli.display import ProgressDisplay, open_screen
+from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.explorations import print_end, print_estimate
 from idea_explorer.cli.output import format_cost, suggest_resume
+from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.similar import Choice, ask_at_terminal, is_undecided, offer_similar
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets.ids import complete_ids
@@ -219,7 +220,9 @@ class LocalRunner:
             found = estimate(request, LOCAL_OWNER, self._deps)
             screen.line(f"estimate: {found.summary}", "dim")
         screen.line(f"exploration {exploration.id}", "dim")
-        display = ProgressDisplay(screen, first_step=stats.steps + 1)
+        # the text that goes into a document is not printed at the end; a file or a program gets the document
+        show_text = request.spec.publishes_documents and sys.stderr.isatty()
+        display = ProgressDisplay(screen, show_text=show_text, first_step=stats.steps + 1)
         self._displays.append(display)
         return display
 

@@ -120,5 +120,6 @@ def _call(caller: Caller, call: object) -> ToolResult:
 
 
 def _print_result(result: ToolResult) -> None:
-    # ASCII, so that a lone surrogate in a model's argument cannot break the output
-    print(json.dumps(result.payload, ensure_ascii=True))
+    # ASCII, so that a lone surrogate in a model's argument cannot break the output; at once, because a
+    # program may wait for this answer before it writes its next line
+    print(json.dumps(result.payload, ensure_ascii=True), flush=True)

@@ -1,6 +1,7 @@
 """A process that explores for `idea serve`, which starts it: `python -m idea_explorer.cli.worker`."""
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from idea_explorer.cli import streams
 from idea_explorer.cli.arguments import with_absolute_folder, with_folder
 from idea_explorer.cli.failures import report_failure
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.ports import Clock
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.approvals.wait import all_decided, expire
 from idea_explorer.usecases.deps import Deps
@@ -23,6 +25,9 @@ from idea_explorer.wiring.deps import server_deps
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, local_queue, worked_on_here
 
 LOST_SECONDS = 10  # after which a queued exploration without a job was lost in a crash
+# Recovery reads every run that is open, so with a long queue it pauses for longer than its usual second.
+RECOVERY_SHARE = 0.1  # of the time
+MAX_RECOVERY_PAUSE = 10.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,11 +79,27 @@ def _workers(arguments: argparse.Namespace) -> Workers:
     return Workers(
         jobs,
         lambda job: run_job(job, jobs, deps),
-        recover if arguments.recover else lambda: None,
+        limit_share(recover, deps.clock) if arguments.recover else lambda: None,
         arguments.threads,
         log,
         partial(deliver_due, deps) if arguments.recover else lambda: False,
     )
+
+
+def limit_share(recover: Callable[[], None], clock: Clock) -> Callable[[], None]:
+    """The recovery, which does nothing if it is called too soon after one that took long."""
+    next_at = -math.inf
+
+    def recover_if_due() -> None:
+        nonlocal next_at
+        began = clock.monotonic()
+        if began < next_at:
+            return
+        recover()
+        ended = clock.monotonic()
+        next_at = ended + min((ended - began) / RECOVERY_SHARE, MAX_RECOVERY_PAUSE)
+
+    return recover_if_due
 
 
 def recover_lost(

@@ -1,15 +1,13 @@
-"""What an exploration is doing, computed from its record and its events."""
+"""What an exploration is doing, computed from its record and its last events."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from idea_explorer.domain.events import StepFinished
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetSpec
-from idea_explorer.domain.usage import Usage
 
 LABELS: dict[Status, str] = {
     "queued": "Waiting to start",
@@ -31,66 +29,47 @@ class RunProgress:
     stats: Stats
 
 
-def progress_of(exploration: Exploration, events: Iterable[str], now: datetime) -> RunProgress:
-    """For a run in progress, from its record and the JSON of all its events, which may be ahead of the
-    record; for one that has ended, from its record, which also counts interrupted calls."""
+def progress_of(
+    exploration: Exploration,
+    last_events: Sequence[str],
+    now: datetime,
+    branches: Sequence[Stats] = (),
+) -> RunProgress:
+    """The record is saved with every step; what goes on within one is in the JSON of the last events.
+    `branches` are those that the run waits for: its record has their cost only when it continues."""
+    stats = exploration.run.stats
+    costs = [branch.cost_usd for branch in branches if branch.cost_usd]
+    if costs and stats.cost_usd is not None:
+        stats = stats.model_copy(update={"cost_usd": round(stats.cost_usd + sum(costs), 6)})
     label = LABELS[exploration.status]
-    if exploration.is_final:
-        return RunProgress(label, exploration.run.stats)
-    progress = _EventProgress(label, exploration.request.spec)
-    for event in events:
-        progress.apply(json.loads(event))
-    known = (exploration.run.stats, progress.stats())
-    stats = max(known, key=lambda stats: (stats.steps, stats.cost_usd or 0.0))
-    doing = exploration.waits_for(now) or progress.label
-    return RunProgress(doing if exploration.status == "running" else label, stats)
+    if exploration.status == "running":
+        label = exploration.waits_for(now) or _find_label(last_events, exploration.request.spec)
+    return RunProgress(label, stats)
 
 
-class _EventProgress:
-    """The progress according to the events."""
+def _find_label(last_events: Sequence[str], spec: ToolsetSpec) -> str:
+    """By the newest event that says what is going on."""
+    labels = (_label_of(json.loads(event), spec) for event in reversed(last_events))
+    return next(filter(None, labels), LABELS["running"])
 
-    def __init__(self, label: str, spec: ToolsetSpec) -> None:
-        self.label = label
-        self._spec = spec
-        self._private_calls: set[object] = set()
-        self._private_text_read = False
-        self._steps: list[StepFinished] = []
-        self._branches: dict[object, float] = {}  # what each has cost
 
-    def apply(self, event: dict[str, object]) -> None:
-        match event:
-            case {"type": "step_finished"}:
-                self._steps.append(StepFinished.model_validate(event))
-                self.label = LABELS["running"]
-            case {"type": "tool_call_start", "toolName": str(name), "toolCallId": call_id}:
-                self.label = self._spec.labels.get(name, f"Running {name}")
-                if name in self._spec.private_tools:
-                    self._private_calls.add(call_id)
-            case {"type": "text_delta"}:
-                self.label = "Writing"
-            case {"type": "thinking_delta"}:
-                self.label = "Thinking"
-            case {"type": "branch_started"}:
-                self.label = "Researching the questions of the plan"
-            case {"type": "branch_finished", "branch": number, "cost": float(cost)}:
-                self._branches[number] = cost
-            case {"type": "message_end"}:
-                self.label = "Publishing"
-            case {"type": "tool_call_end", "toolCallId": call_id} if call_id in self._private_calls:
-                self._private_text_read = True
-                self.label = LABELS["running"]
-            case {"type": "message_start" | "tool_call_end" | "tool_call_error"}:
-                self.label = LABELS["running"]
-
-    def stats(self) -> Stats:
-        """Steps count by their numbers, so that one whose event was lost still counts."""
-        steps = self._steps
-        costs = [step.cost for step in steps if step.cost is not None]
-        spent = sum([*costs, *self._branches.values()])
-        return Stats(
-            steps=max((step.step for step in steps), default=0),
-            usage=Usage.total(Usage(**step.usage.model_dump()) for step in steps),
-            cost_usd=round(spent, 6) if steps and len(costs) == len(steps) else None,
-            step_durations=tuple(step.duration_ms or 0 for step in steps),
-            private_text_read=self._private_text_read,
-        )
+def _label_of(event: dict[str, object], spec: ToolsetSpec) -> str | None:
+    match event:
+        case {"type": "tool_call_start", "toolName": str(name)}:
+            return spec.labels.get(name, f"Running {name}")
+        case {"type": "text_delta"}:
+            return "Writing"
+        case {"type": "branch_started"}:
+            return "Researching the questions of the plan"
+        case {"type": "message_end"}:
+            return "Publishing"
+        case {
+            "type": "step_finished"
+            | "thinking_delta"
+            | "message_start"
+            | "tool_call_end"
+            | "tool_call_error"
+        }:
+            return LABELS["running"]
+        case _:
+            return None

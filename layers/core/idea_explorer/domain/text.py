@@ -127,6 +127,8 @@ def make_printable(text: str) -> str:
     Models, web pages, files and servers chose this text. The spelling is that of JSON wherever JSON lets
     the character through, so that JSON stays the same JSON. Applying it twice changes nothing.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _SUSPECT.sub(_spell_out, text)
 
 

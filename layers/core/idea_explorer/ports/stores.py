@@ -170,6 +170,9 @@ class EventLog(Protocol):
     ) -> Sequence[NumberedEvent]:
         """The next events: at most `limit`, and at most about a megabyte."""
 
+    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> Sequence[NumberedEvent]:
+        """The last events, in their order: at most `limit`, and at most about a megabyte."""
+
 
 class Reports(Protocol):
     """Reports as markdown, readable whether or not publishing succeeded."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LONG_POLL_SECONDS = 20.0  # API Gateway ends a call after 29
 STREAM_POLL_SECONDS = 0.25  # in a deployment, whose runs store their text twice a second
-TEXT_SECONDS = 0.05  # on this machine: shown before anybody notices that it was not there at once
+TEXT_SECONDS = 0.03  # on this machine: shown before anybody notices that it was not there at once
 
 
 def cloud_deps(settings: Settings, log: Log) -> Deps:

@@ -19,7 +19,6 @@ from idea_explorer.wiring.local import (
     document_reader,
     files_of,
     given_files,
-    system_clock,
 )
 
 if TYPE_CHECKING:
@@ -203,12 +202,11 @@ def research(context: ToolsetContext) -> Toolset:
 
 
 def assistant(context: ToolsetContext) -> Toolset:
-    from idea_explorer.adapters.http.public import PublicHttp
     from idea_explorer.tools.assistant import assistant_tools
-    from idea_explorer.wiring.web import fetch_rules, search_options
+    from idea_explorer.wiring.web import PublicPages, fetch_rules, search_options
 
     return assistant_tools(
-        PublicHttp(system_clock()),
+        PublicPages(),
         context.files,
         rules=fetch_rules(context),
         documents=document_reader(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from idea_explorer.domain.exploration import OFFLINE
@@ -13,10 +14,20 @@ if TYPE_CHECKING:
     from idea_explorer.agent.toolset import ServerTool, Tool
     from idea_explorer.domain.server_tools import WebTools
     from idea_explorer.domain.web_scope import WebScope
+    from idea_explorer.ports import WebPage
     from idea_explorer.tools.fetch_rules import FetchRules
     from idea_explorer.wiring.toolsets import ToolsetContext
 
 HTTP_FETCH = "http_fetch"
+
+
+class PublicPages:
+    """Loads the HTTP client with the first page that is opened: most runs open none."""
+
+    def fetch(self, url: str, may_redirect_to: Callable[[str], bool] | None = None) -> WebPage:
+        from idea_explorer.adapters.http.public import PublicHttp
+
+        return PublicHttp(system_clock()).fetch(url, may_redirect_to)
 
 
 def web_tools(context: ToolsetContext) -> WebTools:
@@ -88,11 +99,10 @@ def page_reader(
             dynamic_filtering=settings.dynamic_filtering and tools.filters,
             max_tokens=settings.page_tokens,
         )
-    from idea_explorer.adapters.http.public import PublicHttp
     from idea_explorer.agent.toolset import Tool
     from idea_explorer.tools.pages import PageCalls
 
-    calls = PageCalls(PublicHttp(system_clock()), document_reader(), rules)
+    calls = PageCalls(PublicPages(), document_reader(), rules)
     return Tool.of(calls.http_fetch)
 
 

@@ -77,6 +77,13 @@ class DynamoEventLog:
         page = next(self._table.query(where))  # at most a megabyte, as much as one response holds
         return [NumberedEvent(_number_of(item), item["type"], item["data"]) for item in page]
 
+    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> Sequence[NumberedEvent]:
+        where = begins_with(exploration_id, EVENT)
+        page = next(self._table.query(where, newest_first=True, limit=limit))
+        return [
+            NumberedEvent(_number_of(item), item["type"], item["data"]) for item in reversed(page)
+        ]
+
     def _last_number(self, exploration_id: ExplorationId) -> int:
         if exploration_id not in self._last:
             self._remember(exploration_id, last_number(self._table, exploration_id))

@@ -30,6 +30,13 @@ class SqliteEventLog(StoreFile):
         )
         return [NumberedEvent(*row) for row in rows]
 
+    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> Sequence[NumberedEvent]:
+        rows = self._db.rows(
+            "SELECT number, type, data FROM events WHERE id = ? ORDER BY number DESC LIMIT ?",
+            [exploration_id, limit],
+        )
+        return [NumberedEvent(*row) for row in reversed(rows)]
+
 
 def append_events(db: sqlite3.Connection, exploration_id: str, events: Sequence[AnyEvent]) -> None:
     for event in events:

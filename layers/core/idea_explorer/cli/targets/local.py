@@ -16,13 +16,13 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT
-from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import Undone, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find
+from idea_explorer.usecases.read_progress import read_progress
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, worked_on_here
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ class LocalTarget:
         return self._dump(self.find(exploration_id))
 
     def describe(self, exploration: Exploration) -> Details:
-        events = self._read_events(exploration.id)
-        progress = progress_of(exploration, events, self._deps.clock.now())
-        return build_details(exploration, progress, prefix="")
+        return build_details(exploration, read_progress(exploration, self._deps), prefix="")
 
     def report(self, exploration_id: str) -> str:
         exploration = self.find_readable(exploration_id)
@@ -148,7 +146,8 @@ class LocalTarget:
                 return
 
     def last_event_id(self, exploration_id: str) -> int:
-        return sum(1 for _ in self._read_events(self.find(exploration_id).id))
+        last = self._deps.events.read_last(self.find(exploration_id).id, limit=1)
+        return last[0].number if last else 0
 
     def cancel(self, exploration_id: str) -> JsonObject:
         self.find(exploration_id)
@@ -256,12 +255,6 @@ class LocalTarget:
         exploration = self.find(exploration_id)
         self._deps.policy.check_access(exploration)
         return exploration
-
-    def _read_events(self, exploration_id: ExplorationId) -> Iterator[str]:
-        after = 0
-        while page := self._deps.events.read(exploration_id, after=after):
-            yield from (event.data for event in page)
-            after = page[-1].number
 
     def _dump(self, exploration: Exploration) -> dict[str, Any]:
         return self.describe(exploration).model_dump(mode="json", by_alias=True)

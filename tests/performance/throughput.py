@@ -1,0 +1,174 @@
+"""How many explorations `idea serve` does in a second, and what each costs.
+
+    python -m tests.performance.throughput [--count N] [--workers N] [--rate N] [--documents N]
+
+A real `idea serve`, over a folder of documents, and a model that answers at once. Explorations are submitted
+at a fixed rate, faster than they are done, so that all workers have work and a submission meets a busy
+machine. Prints explorations per second, the CPU time of each for the server and its workers, by tenths of the
+whole, and how long submissions took. Ends with 1 if a limit is missed. The model and the client use the same
+cores. Needs Linux.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import httpx
+
+from tests.performance.serve_program import ROOT, ServeProgram
+
+MIN_PER_SECOND = 15.0
+MAX_SUBMIT_SECONDS = 0.1
+# the last tenth may take this much more CPU time than the second: the first one loads modules
+MAX_GROWTH = 1.25
+SUBMITTERS = 8
+TIMEOUT_SECONDS = 900
+PARTS = 10
+
+
+@dataclass(frozen=True)
+class Sample:
+    at: float
+    done: int
+    server_cpu: float
+    worker_cpu: float
+
+
+@contextmanager
+def fast_model() -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.performance.fast_model"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+        finally:
+            process.terminate()
+
+
+def write_documents(folder: Path, count: int) -> None:
+    """The examples, and as many others as are missing."""
+    shutil.copytree(ROOT / "examples" / "ideas", folder / "ideas")
+    have = sum(1 for _ in folder.rglob("*.md"))
+    for number in range(count - have):
+        file = folder / "ideas" / f"2025-01-01-note-{number}" / "research.md"
+        file.parent.mkdir()
+        words = " ".join(f"word{(number * 31 + place) % 5_000}" for place in range(1_200))
+        file.write_text(f"# Note {number}\n\n{words}\n")
+
+
+def submit_all(served: ServeProgram, count: int, rate: float) -> list[float]:
+    """How long each submission took. One waits for its turn, not for those before it."""
+    began = time.monotonic()
+    clients = threading.local()
+
+    def submit(number: int) -> float:
+        if not hasattr(clients, "api"):
+            clients.api = served.client()
+        api: httpx.Client = clients.api
+        time.sleep(max(0.0, began + number / rate - time.monotonic()))
+        sent = time.monotonic()
+        api.post(
+            "/explorations", json={"idea": f"A box of tools for beekeepers, variant {number}"}
+        ).raise_for_status()
+        return time.monotonic() - sent
+
+    with ThreadPoolExecutor(SUBMITTERS) as pool:
+        return sorted(pool.map(submit, range(count)))
+
+
+def count_done(store: Path) -> dict[str, int]:
+    """By status; read in the store, which costs the server nothing."""
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=30)) as db:
+        return dict(db.execute("SELECT status, count(*) FROM explorations GROUP BY status"))
+
+
+def watch(served: ServeProgram, store: Path, count: int, samples: list[Sample]) -> dict[str, int]:
+    """A sample each time another tenth is done; returns the final statuses."""
+    until = time.monotonic() + TIMEOUT_SECONDS
+    while time.monotonic() < until:
+        statuses = count_done(store)
+        done = sum(statuses.values()) - statuses.get("queued", 0) - statuses.get("running", 0)
+        if done >= len(samples) * count // PARTS:
+            samples.append(Sample(time.monotonic(), done, *served.cpu_seconds()))
+        if done >= count:
+            return statuses
+        time.sleep(0.1)
+    raise TimeoutError(f"{count_done(store)} after {TIMEOUT_SECONDS} s")
+
+
+def measure(count: int, workers: int, rate: float, documents: int) -> bool:
+    with tempfile.TemporaryDirectory() as name, fast_model() as url:
+        folder = Path(name)
+        write_documents(folder, documents)
+        variables = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url}
+        with ServeProgram(folder, variables, workers=workers) as served:
+            (store,) = folder.glob(".idea-explorer/*.db")
+            samples = [Sample(time.monotonic(), 0, *served.cpu_seconds())]
+            with ThreadPoolExecutor(1) as watching:
+                watched = watching.submit(watch, served, store, count, samples)
+                took = submit_all(served, count, rate)
+                statuses = watched.result()
+    return report(samples, took, statuses, count)
+
+
+def report(samples: list[Sample], took: list[float], statuses: dict[str, int], count: int) -> bool:
+    print(f"{'done':>6} {'per second':>11} {'CPU ms each: server':>20} {'workers':>9} {'all':>7}")
+    each = []
+    for before, after in pairwise(samples):
+        done = after.done - before.done
+        server, own = (
+            (b - a) / done * 1_000
+            for a, b in (
+                (before.server_cpu, after.server_cpu),
+                (before.worker_cpu, after.worker_cpu),
+            )
+        )
+        each.append(server + own)
+        per_second = done / (after.at - before.at)
+        print(f"{after.done:6} {per_second:11.1f} {server:20.1f} {own:9.1f} {server + own:7.1f}")
+    per_second = count / (samples[-1].at - samples[0].at)
+    growth = each[-1] / each[1]
+    p50, p99 = (took[int(len(took) * share)] for share in (0.5, 0.99))
+    load = os.getloadavg()[0]
+    print(f"ended: {', '.join(f'{number} {status}' for status, number in statuses.items())}")
+    print(f"per second: {per_second:.1f} (at least {MIN_PER_SECOND:.0f})")
+    print(f"CPU of the last tenth to the second: {growth:.2f} (at most {MAX_GROWTH})")
+    print(
+        f"submit: p50 {p50 * 1_000:.0f} ms, p99 {p99 * 1_000:.0f} ms"
+        f" (at most {MAX_SUBMIT_SECONDS * 1_000:.0f} ms)"
+    )
+    print(f"{os.cpu_count()} cores, load {load:.1f} at the end")
+    return (
+        statuses == {"completed": count}
+        and per_second >= MIN_PER_SECOND
+        and growth <= MAX_GROWTH
+        and p99 <= MAX_SUBMIT_SECONDS
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=25.0, help="submissions per second")
+    parser.add_argument("--documents", type=int, default=6)
+    given = parser.parse_args()
+    good = measure(given.count, given.workers, given.rate, given.documents)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
