@@ -44,7 +44,7 @@ from idea_explorer.wiring.toolsets import research_repository
 from tests.fakes.anthropic_turns import Turn, answer, text, tool_use
 from tests.fakes.api import FakeContext
 from tests.fakes.engine import Bench
-from tests.performance.peer_runner import cpu_seconds
+from tests.performance.peers.runners.protocol import cpu_seconds
 
 COUNTS = (5, 200, 2_000, 20_000)
 DOCUMENT_BYTES = 10_000
