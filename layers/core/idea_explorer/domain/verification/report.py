@@ -112,6 +112,8 @@ def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]
     """The claims of a correction, and what was unsupported before and stands there in the same words without
     a source that can be read: to drop a link is no correction."""
     refuted = {key: c for c in earlier if c.verdict == "unsupported" for key in _wordings(c.text)}
+    if not refuted:
+        return [*claims]
     cited = iter(claims)
     found: list[Claim] = []
     for sentence in find_sentences(report):
