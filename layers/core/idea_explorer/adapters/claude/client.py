@@ -122,17 +122,20 @@ class Claude:
                 stream_cls=anthropic.Stream[Any],
             )
 
-        reader = StreamReader(connect, watcher.tick, grace_seconds=self.grace_seconds)
+        reader = StreamReader(connect, watcher.tick, message.show, grace_seconds=self.grace_seconds)
         with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
-            for event in events:
-                if isinstance(event, UnstreamedMessage):
-                    message.add_message(event.message)
-                else:
-                    message.add_event(event)
-                # an event's usage is counted before the deadline can end the call, and a complete
-                # response is paid for, so it is returned
-                if not message.is_complete:
-                    watcher.tick()
+            try:
+                for event in events:
+                    if isinstance(event, UnstreamedMessage):
+                        message.add_message(event.message)
+                    else:
+                        message.add_event(event)
+                    # an event's usage is counted before the deadline can end the call, and a complete
+                    # response is paid for, so it is returned
+                    if not message.is_complete:
+                        watcher.tick()
+            finally:
+                message.show()
             return message.build()
 
 
