@@ -1,16 +1,23 @@
 """GitHub's REST API over httpx: its headers, errors, redirects and rate limits."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
 from urllib.parse import quote
 
 import httpx
 
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
-from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
+from idea_explorer.adapters.http.connections import (
+    CERTIFICATE_VARIABLES,
+    certificates,
+    map_httpx_errors,
+)
 from idea_explorer.domain import errors
 from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
@@ -22,6 +29,14 @@ MOVED = frozenset({301, 307, 308})
 FOLLOWED = MOVED | {302}  # archives are served from a temporary address
 LIMIT_SECONDS = 60.0  # what GitHub asks for if a rate limit comes without a time; doubled each time
 LONGEST_LIMIT_SECONDS = 900.0
+# what httpx reads from the environment
+CONNECTION_VARIABLES = (
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    *CERTIFICATE_VARIABLES,
+)
 
 
 class GitHubClient:
@@ -51,7 +66,7 @@ class GitHubClient:
         self._address = f"{api_url.rstrip('/')}/repos{_join(repository.split('/'))}"
         self._has_moved = False
         self._untimed_limits: dict[str, int] = {}  # by method, as some limits only affect writing
-        self._http = _create_client()
+        self._http = _share_client(_read_environment())
 
     def about(self) -> Repository:
         """The repository itself; raises DocumentMissingError if the token cannot see one."""
@@ -200,7 +215,15 @@ def _map_errors() -> Iterator[None]:
         yield
 
 
-def _create_client() -> httpx.Client:
+def _read_environment() -> tuple[str | None, ...]:
+    names = [spelling for name in CONNECTION_VARIABLES for spelling in (name, name.upper())]
+    return tuple(os.environ.get(name) for name in names)
+
+
+@cache
+def _share_client(_: tuple[str | None, ...]) -> httpx.Client:
+    """One for all repositories and all runs of a process, so that they use the same connections. It holds
+    nothing of them: each request has its own token, and cookies are not kept."""
     try:
         return httpx.Client(
             timeout=TIMEOUT,
@@ -210,6 +233,7 @@ def _create_client() -> httpx.Client:
                 "User-Agent": "idea-explorer",
             },
             verify=certificates(of_environment=True),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
         raise errors.ConfigurationError(
