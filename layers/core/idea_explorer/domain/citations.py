@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from idea_explorer.domain.links import Link, read_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings
@@ -60,14 +61,26 @@ def check_citations(
     """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
     is the address of the team's repository on the web, below which an address means a file. `given` are
     the texts of the request. What this adds is in English, whatever the language of the report."""
-    ledger = Ledger(evidence, page, given)
+    quoted = tuple((quotes or {}).items())
+    return _check(report, tuple(evidence), quoted, page, tuple(given))
+
+
+@lru_cache(maxsize=1)  # a report is checked to be verified, and again to be stored
+def _check(
+    report: str,
+    evidence: tuple[Passage, ...],
+    quoted: tuple[tuple[str, str], ...],
+    page: str | None,
+    given: tuple[str, ...],
+) -> CheckedReport:
+    ledger, quotes = Ledger(evidence, page, given), dict(quoted)
     text = spell_in_english(cut_report(report))
-    checked = _Check(text, ledger, quotes or {}).run()
+    checked = _Check(text, ledger, quotes).run()
     for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
         if checked.text == text:
             break
         text = checked.text
-        checked = _Check(text, ledger, quotes or {}).run()
+        checked = _Check(text, ledger, quotes).run()
     return checked
 
 
