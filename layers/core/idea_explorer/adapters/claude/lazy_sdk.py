@@ -3,14 +3,15 @@
 `import anthropic` loads about 2,900 modules, 1.8 s of CPU time: the types of all of Anthropic's APIs and the
 clients of other clouds. The `__init__` of its packages mostly repeats names of their modules, as in
 `from .message import Message`. Here such a package finds a name when it is first asked for; a package that
-does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types: its
-functions are loaded when they are first called.
+does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types, and
+what tells apart the reasons for a refusal 170: their functions are loaded when they are first called.
 """
 
 import importlib
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -18,6 +19,7 @@ from typing import Any
 
 SDK = "anthropic"
 TRACING = "anthropic.lib._tracing"
+REFUSALS = "anthropic._error_classes"
 _IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
 _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
@@ -38,7 +40,29 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec and spec.submodule_search_locations and spec.origin:
             spec.loader = _PackageLoader(fullname, spec.origin)
+        elif spec and spec.origin and fullname == REFUSALS:
+            spec.loader = _CalledLoader(fullname, spec.origin)
         return spec
+
+
+class _CalledLoader(SourceFileLoader):
+    """Loads a module when one of its functions is called, or anything else of it is asked for."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        def find(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
+            return partial(call, name) if name.islower() else load(name)
+
+        def call(name: str, *arguments: Any, **named: Any) -> Any:
+            return load(name)(*arguments, **named)
+
+        def load(name: str) -> Any:
+            if module.__dict__.pop("__getattr__", None):
+                super(_CalledLoader, self).exec_module(module)
+            return getattr(module, name)
+
+        module.__dict__["__getattr__"] = find
 
 
 class _PackageLoader(SourceFileLoader):
