@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from idea_explorer import __version__
 from idea_explorer.agent.minimum import minimum_to_research
@@ -115,10 +115,10 @@ def _check_api_key(settings: Settings) -> CheckResult | None:
     url = (settings.anthropic_base_url or ANTHROPIC).rstrip("/")
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
     try:
-        status = httpx.get(
+        status = httpx2.get(
             f"{url}/v1/models", params={"limit": 1}, headers=headers, timeout=SECONDS
         ).status_code
-    except httpx.HTTPError:
+    except httpx2.HTTPError:
         return CheckResult(
             "problem",
             "model",

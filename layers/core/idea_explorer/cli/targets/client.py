@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 from idea_explorer.api.http import QUOTA_SPENT
 from idea_explorer.domain.errors import (
@@ -32,22 +32,22 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import is_header_safe
 
 # `idea serve` may hold a call for events for 20 s
-TIMEOUT = httpx.Timeout(40.0, connect=10.0)
-UPLOAD_TIMEOUT = httpx.Timeout(120.0, connect=10.0)
+TIMEOUT = httpx2.Timeout(40.0, connect=10.0)
+UPLOAD_TIMEOUT = httpx2.Timeout(120.0, connect=10.0)
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
     """This machine's certificates; loading them takes a while, so once."""
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()
 
 
 class ApiClient:
     """Raises ExplorerError: its kind says whether trying again helps."""
 
-    def __init__(self, url: str, token: str, timeout: httpx.Timeout = TIMEOUT) -> None:
+    def __init__(self, url: str, token: str, timeout: httpx2.Timeout = TIMEOUT) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}", "User-Agent": "idea-explorer"},
             timeout=timeout,
@@ -75,7 +75,7 @@ class ApiClient:
         if not is_header_safe(token):
             raise ConfigurationError("IDEA_API_TOKEN contains characters that no token has.")
         _check(url)
-        return cls(url, token, httpx.Timeout(seconds) if seconds else TIMEOUT)
+        return cls(url, token, httpx2.Timeout(seconds) if seconds else TIMEOUT)
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +112,7 @@ class ApiClient:
             raise self._not_our_api()
         return self._read_frames(answer)
 
-    def _read_frames(self, answer: httpx.Response) -> Iterator[str]:
+    def _read_frames(self, answer: httpx2.Response) -> Iterator[str]:
         rest = ""
         with closing(answer), self._named_failures():
             for text in answer.iter_text():
@@ -125,11 +125,11 @@ class ApiClient:
             self._send(form["method"], form["url"], content=content)
             return
         try:
-            answer = httpx.post(
+            answer = httpx2.post(
                 form["url"], data=form["fields"], files={"file": content}, timeout=UPLOAD_TIMEOUT
             )
             answer.raise_for_status()
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise NetworkError("The file could not be uploaded.", hint="Try again.") from error
 
     def events(self, path: str, last_event_id: int) -> Any:
@@ -138,7 +138,7 @@ class ApiClient:
 
     def _send(
         self, method: str, path: str, *, stream: bool = False, **options: Any
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         with self._named_failures():
             request = self._http.build_request(method, path, **options)
             answer = self._http.send(request, stream=stream)
@@ -152,22 +152,22 @@ class ApiClient:
     def _named_failures(self) -> Iterator[None]:
         try:
             yield
-        except httpx.TimeoutException as error:
+        except httpx2.TimeoutException as error:
             raise UpstreamTimeoutError(
                 f"{self.url} did not answer in time.", hint="Try again."
             ) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise NetworkError(
                 f"{self.url} could not be reached.", hint="Check IDEA_API_URL and the network."
             ) from error
 
-    def _json(self, answer: httpx.Response) -> Any:
+    def _json(self, answer: httpx2.Response) -> Any:
         try:
             return answer.json()
         except (ValueError, RecursionError) as error:
             raise self._not_our_api() from error
 
-    def _error_for(self, answer: httpx.Response) -> ExplorerError:
+    def _error_for(self, answer: httpx2.Response) -> ExplorerError:
         status = answer.status_code
         message = _error_field(answer, "message")
         if status == 401:
@@ -227,7 +227,7 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _error_field(answer: httpx.Response, name: str) -> str | None:
+def _error_field(answer: httpx2.Response, name: str) -> str | None:
     """A field of an error in the API's shape."""
     try:
         value = answer.json()["error"][name]
@@ -236,7 +236,7 @@ def _error_field(answer: httpx.Response, name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _fields(answer: httpx.Response) -> dict[str, str]:
+def _fields(answer: httpx2.Response) -> dict[str, str]:
     """What is wrong with each field, where the error says so."""
     try:
         details = answer.json()["error"]["details"]
