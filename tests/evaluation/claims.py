@@ -7,9 +7,9 @@ from idea_explorer.agent.state import State
 from idea_explorer.domain.markdown import find_headings
 from idea_explorer.domain.report_phrases import ADDED_HEADINGS, UNSUPPORTED, spell_in_english
 from idea_explorer.domain.sources import UNMATCHED
-from idea_explorer.domain.verification import Unsupported, find_unsupported
 from idea_explorer.domain.verification.cited import find_cited_sentences
 from idea_explorer.domain.verification.report import Passages
+from idea_explorer.domain.verification.rules import Unsupported, find_unsupported
 
 
 @dataclass(frozen=True)

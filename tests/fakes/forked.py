@@ -23,7 +23,6 @@ FORKS.set_forkserver_preload(
         "aws_lambda_powertools",
         "aws_lambda_powertools.metrics",
         "boto3",
-        "httpcore",
         "httpcore2",
         "slugify",
         "yaml",

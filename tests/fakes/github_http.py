@@ -24,6 +24,7 @@ class HttpServer(ThreadingHTTPServer):
         self.answer = answer
         self.clock = clock
         self.connections: set[socket.socket] = set()
+        self.connection_count = 0
 
     def handle_error(
         self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
@@ -52,6 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.server.connections.add(self.connection)
+        self.server.connection_count += 1
 
     def finish(self) -> None:
         self.server.connections.discard(self.connection)

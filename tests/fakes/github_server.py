@@ -119,6 +119,11 @@ class FakeGitHub(Serving):
         """Make a token known and say what it may do in one repository."""
         self.access.grant(token, repository, level)
 
+    @property
+    def connection_count(self) -> int:
+        """How many connections were made so far."""
+        return self._server.connection_count
+
     def answer(self, request: ReceivedRequest) -> Reply | None:
         """Everything between a request and its reply, faults included; None: hang up."""
         self.requests.append(request)

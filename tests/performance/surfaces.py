@@ -71,9 +71,10 @@ from idea_explorer.domain.text import (
 )
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import Opening
-from idea_explorer.domain.verification import Evidence, find_unsupported
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from idea_explorer.domain.tools import make_passage
-from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.report import Passages, check_by_rule
+from idea_explorer.domain.verification.rules import find_unsupported
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "verification"
 KINDS = ("number", "date", "name")

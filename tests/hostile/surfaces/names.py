@@ -11,8 +11,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.research import Folder
@@ -109,9 +109,9 @@ def refs(folder: Path) -> Iterator[Check]:
     git = shutil.which("git")
     asked: list[str] = []
 
-    def send(self: object, request: httpx.Request, **_: object) -> httpx.Response:
+    def send(self: object, request: httpx2.Request, **_: object) -> httpx2.Response:
         asked.append(str(request.url))
-        return httpx.Response(200, json={}, request=request)
+        return httpx2.Response(200, json={}, request=request)
 
     def check(text: str) -> None:
         asked.clear()
@@ -128,12 +128,12 @@ def refs(folder: Path) -> Iterator[Check]:
         with contextlib.suppress(ValueError):
             assert check_repository_name(text).count("/") == 1
 
-    real = httpx.Client.send
-    httpx.Client.send = send  # type: ignore[method-assign]
+    real = httpx2.Client.send
+    httpx2.Client.send = send  # type: ignore[method-assign]
     try:
         yield check
     finally:
-        httpx.Client.send = real  # type: ignore[method-assign]
+        httpx2.Client.send = real  # type: ignore[method-assign]
 
 
 def _is_ref(git: str, name: str) -> bool:
@@ -197,10 +197,10 @@ def addresses(folder: Path) -> Iterator[Check]:
 
     def connect(self: object, host: str, *_: object, **__: object) -> None:
         dialled.append(host)
-        raise httpcore.ConnectError("nobody is there")
+        raise httpcore2.ConnectError("nobody is there")
 
-    real = httpcore.SyncBackend.connect_tcp
-    httpcore.SyncBackend.connect_tcp = connect  # type: ignore[method-assign, assignment]
+    real = httpcore2.SyncBackend.connect_tcp
+    httpcore2.SyncBackend.connect_tcp = connect  # type: ignore[method-assign, assignment]
     pages = PublicHttp(SystemClock(), resolver=resolve)
 
     def check(text: str) -> None:
@@ -215,4 +215,4 @@ def addresses(folder: Path) -> Iterator[Check]:
     try:
         yield check
     finally:
-        httpcore.SyncBackend.connect_tcp = real  # type: ignore[method-assign]
+        httpcore2.SyncBackend.connect_tcp = real  # type: ignore[method-assign]

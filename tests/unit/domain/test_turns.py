@@ -1,6 +1,7 @@
 """Messages that are built while the transcript grows are those that are built from all of it."""
 
 import pytest
+from pydantic import JsonValue
 
 from idea_explorer.domain import turns
 from idea_explorer.domain.json import JsonObject, json_size
@@ -41,8 +42,12 @@ def _result(name: str) -> StoredResult:
     )  # fmt: skip
 
 
+SYSTEM: list[JsonValue] = [_text("You research.")]
+TOOLS: list[JsonValue] = [{"name": "read_research", "description": "Liest für dich."}]
 ENTRIES: list[AnyEntry] = [
-    Opening(model_id="m", system=[], tools=[], content=[_text("Tea")], new_effort="low"),
+    Opening(
+        model_id="m", system=[*SYSTEM], tools=[*TOOLS], content=[_text("Tea")], new_effort="low"
+    ),
     _answer(_text("I read."), _call("a"), _call("b")),
     ToolsRan(step=1, results=(_result("b"), _result("a"))),
     _answer(_text("Searching"), stop="pause_turn"),
@@ -62,6 +67,7 @@ def test_every_step_of_a_conversation_has_the_messages_of_the_whole() -> None:
         grown = conversation.follow(ENTRIES[:count])
         assert [*grown.turns] == build_messages(ENTRIES[:count])
         assert grown.size == sum(map(json_size, grown.turns))
+        assert grown.fixed_size == json_size(SYSTEM) + json_size(TOOLS)
 
 
 def test_what_was_handed_out_stays_as_it_was() -> None:
@@ -83,5 +89,5 @@ def test_a_turn_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = Conversation()
     for count in range(1, 5):
         conversation.follow(ENTRIES[:count])
-    # the user's, the change of effort, two answers and a result: each of them once
-    assert len(measured) == 5
+    # system prompt, tools, the user's turn, the change of effort, two answers and a result: each once
+    assert len(measured) == 7

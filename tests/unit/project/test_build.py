@@ -21,7 +21,7 @@ LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "DocumentsLayer", "C
 # Loaded by calls, not by the start.
 USED = {
     "api": "boto3, idea_explorer.console.markdown, idea_explorer.adapters.idempotency",
-    "explore": "idea_explorer.adapters.claude, idea_explorer.tools.code, re2, tree_sitter, httpx, pypdfium2",
+    "explore": "idea_explorer.adapters.claude, idea_explorer.tools.code, re2, tree_sitter, httpx2, pypdfium2",
     "follow": "botocore.session, idea_explorer.lambda_runtime.streaming, idea_explorer.api.events",
     "publish": "idea_explorer.adapters.github.publisher",
     "notify": "idea_explorer.adapters.http.public, standardwebhooks",

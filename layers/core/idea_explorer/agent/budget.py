@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from idea_explorer.domain import limits
-from idea_explorer.domain.json import JsonObject, json_size
+from idea_explorer.domain.json import json_size
+from idea_explorer.domain.turns import measure_fixed
 from idea_explorer.domain.usage import ModelUsage, Price, Usage, compute_cost
 from idea_explorer.ports import ModelRequest
 
@@ -18,6 +19,7 @@ VERIFICATION_USD = 0.02  # of a run's budget, at most, for all verifications of 
 OUR_WORDS_TOKENS = 1_000  # our instructions to continue and to write, read twice
 FINDINGS_BYTES = 24_000  # of one branch, as the run that writes the report reads them
 FINDINGS_TOKENS = int(FINDINGS_BYTES / BYTES_PER_TOKEN)
+FIELDS_SIZE = len('{"messages":[],"system":,"tools":}')  # around the parts of a request
 TOKENS_PER_WORD = 2.5  # of a report: two for the word, and a fifth of all tokens for thinking
 
 
@@ -175,12 +177,13 @@ class Budget:
 
 def estimate_tokens(request: ModelRequest) -> int:
     """An upper bound for the input tokens of a request."""
-    messages = request.messages_size
+    messages, fixed = request.messages_size, request.fixed_size
     if messages is None:
         messages = sum(map(json_size, request.messages))
+    if fixed is None:
+        fixed = measure_fixed(request.system, request.tools)
     separators = max(len(request.messages) - 1, 0)
-    others: JsonObject = {"system": [*request.system], "tools": [*request.tools], "messages": []}
-    return int((json_size(others) + messages + separators) / BYTES_PER_TOKEN)
+    return int((FIELDS_SIZE + fixed + messages + separators) / BYTES_PER_TOKEN)
 
 
 def report_tokens(words: int) -> int:

@@ -30,6 +30,7 @@ from idea_explorer.agent.requests import (
     announce_retry,
     announce_step,
     build_request,
+    describe_result,
     largest_page,
     refuse_tools,
     write_instruction,
@@ -40,13 +41,11 @@ from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.agent.tool_calls import Recorded
 from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
-from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.branches import BranchTask
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
-from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     AnyEntry,
     BranchesStarted,
@@ -126,13 +125,16 @@ class Agent:
         return Bounds(
             max_steps=self.max_steps,
             out_of_time=self.deadline.must_write,
-            out_of_budget=not next_gathering(state, self.budget)[1].fits,
-            too_dear_to_write=not self._allowed(state, self._writing(state, tools_off=True)).fits,
+            check_budget=lambda: next_gathering(state, self.budget)[1].fits,
+            check_writing_budget=lambda: self._can_write(state),
             unfinished_at_limit=self.unfinished_at_limit,
-            branches=self.divide(state),
+            find_branches=lambda: self.divide(state),
             time_to_rewrite=self.deadline.left > self.deadline.reserve / 2,
             verifies=self.verifier is not None,
         )
+
+    def _can_write(self, state: State) -> bool:
+        return self._allowed(state, self._writing(state, tools_off=True)).fits
 
     def _allowed(self, state: State, request: ModelRequest) -> Allowance:
         return allow_request(request, state, self.budget)
@@ -271,24 +273,11 @@ class Agent:
         self.read_transcript(state.entries)
         calls = state.calls()
         ran = zip(calls, self.tools.call_all(calls, step), strict=True)
-        outcomes = [self._keep(call, *one) for call, one in ran]
+        outcomes = [describe_result(self.exploration_id, call, *one) for call, one in ran]
         return ToolsRan(
             step=step,
             results=tuple(o for o in outcomes if isinstance(o, StoredResult)),
             pending=tuple(o for o in outcomes if isinstance(o, PendingCall)),
-        )
-
-    def _keep(
-        self, call: ToolCall, result: ToolResult, record: ToolRecord
-    ) -> StoredResult | PendingCall:
-        if result.proposal is None:
-            return StoredResult.of(call, result, record)
-        return PendingCall(
-            call_id=call.id,
-            name=call.name,
-            input=call.input,
-            approval_id=approval_id(self.exploration_id, call.id),
-            proposal=result.proposal,
         )
 
     def _fresh_start(self, state: State, move: Restart) -> ConversationRestarted | None:

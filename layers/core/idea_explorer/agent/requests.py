@@ -17,9 +17,11 @@ from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
+from idea_explorer.domain.approvals import approval_id
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import EventUsage, RetryScheduled, StepFinished
+from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, document_block, dump_canonical
 from idea_explorer.domain.retry import Retry, RetryPolicy
 from idea_explorer.domain.server_tools import (
@@ -29,11 +31,12 @@ from idea_explorer.domain.server_tools import (
     max_uses,
     page_tokens,
 )
-from idea_explorer.domain.tools import ToolRecord, ToolResult
+from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
     ConversationRestarted,
     Instruction,
     ModelCallFinished,
+    PendingCall,
     StoredResult,
     ToolsRan,
 )
@@ -70,14 +73,15 @@ def build_request(
     """The next request of a conversation. Its model, settings, system prompt and tools are those it was
     opened with, word for word, even if a deployment has changed them since. Only where a person has yet to
     accept the plan are Anthropic's tools left out: a call of them cannot be refused."""
-    opening = state.opening
+    opening, built = state.opening, state.messages
     waits = opening.reviews_plan and accepted_plan(state.entries) is None
     return ModelRequest(
         model_id=opening.model_id,
         system=opening.system,
         tools=[tool for tool in opening.tools if not (waits and is_server_tool(tool))],
-        messages=state.messages.turns,
-        messages_size=state.messages.size,
+        messages=built.turns,
+        fixed_size=None if waits else built.fixed_size,
+        messages_size=built.size,
         max_tokens=max_tokens,
         writing=writing,
         tools_off=tools_off,
@@ -210,6 +214,21 @@ def _room(deadline: Deadline) -> str:
     left = max(deadline.left - WRITE_MARGIN_SECONDS, 0.0)
     words = int(left * OUTPUT_TOKENS_PER_SECOND / TOKENS_PER_WORD / 100) * 100
     return f" There is little time left: keep it under {max(words, LEAST_WORDS):,} words."
+
+
+def describe_result(
+    exploration_id: ExplorationId, call: ToolCall, result: ToolResult, record: ToolRecord
+) -> StoredResult | PendingCall:
+    """The result of a call as the transcript has it; a proposal waits for a person's decision."""
+    if result.proposal is None:
+        return StoredResult.of(call, result, record)
+    return PendingCall(
+        call_id=call.id,
+        name=call.name,
+        input=call.input,
+        approval_id=approval_id(exploration_id, call.id),
+        proposal=result.proposal,
+    )
 
 
 def refuse_tools(state: State) -> ToolsRan:

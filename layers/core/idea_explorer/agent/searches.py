@@ -48,7 +48,8 @@ def next_gathering(
     if allowance.fits or state.answers:
         return request, allowance
     for count, pages in _shares(count_searches(request.tools), count_pages(request.tools)):
-        fewer = replace(request, tools=limit_searches(request.tools, count, pages))
+        tools = limit_searches(request.tools, count, pages)
+        fewer = replace(request, tools=tools, fixed_size=None)
         allowed = allow_request(fewer, state, budget)
         if allowed.fits:
             return fewer, allowed

@@ -7,7 +7,7 @@ caller gets a ToolResult: no wrapper lets an exception of a tool through.
 """
 
 import math
-import threading
+import queue
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
 from idea_explorer.domain.json import JsonObject, dump_canonical
 from idea_explorer.domain.retry import RetryPolicy
+from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.ports import EventSink, Log
 
@@ -247,18 +248,19 @@ def run_in_parallel(functions: Sequence[Callable[[], T]]) -> list[T]:
         return [functions[0]()]
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
+    ended: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def run(index: int) -> None:
         try:
             results[index] = functions[index]()
         except BaseException as error:  # noqa: BLE001  raised again below, in the caller's thread
             errors[index] = error
+        ended.put(index)
 
-    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(functions))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for index in range(len(functions)):
+        run_in_thread(partial(run, index), name="tool-call")
+    for _ in functions:
+        ended.get()
     if errors:
         raise errors[min(errors)]
     return [results[index] for index in range(len(functions))]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from string import Template
 from typing import Any, Generic, TypeVar
 
@@ -72,13 +72,11 @@ class Tool(Generic[A]):
 
     @property
     def definition(self) -> Block:
-        schema = _inline(self.arguments.model_json_schema())
-        schema.pop("title", None)
         example = json.dumps(self.example, ensure_ascii=False)
         return {
             "name": self.name,
             "description": f"{self.description}\nExample: {example}",
-            "input_schema": schema,
+            "input_schema": _schema_of(self.arguments),
         }
 
 
@@ -146,6 +144,13 @@ class Toolset:
             *(tool.definition for tool in self.server_tools.values()),
             *(tool.definition for tool in self.tools.values()),
         ]
+
+
+@cache
+def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    schema = _inline(arguments.model_json_schema())
+    schema.pop("title", None)
+    return schema
 
 
 def _inline(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from idea_explorer.domain.links import Link, find_definitions, find_links, select_links
-from idea_explorer.domain.markdown import Span, close_code, find_headings, find_prose
+from idea_explorer.domain.links import Link, read_links, select_links
+from idea_explorer.domain.markdown import Span, close_code, find_headings
 from idea_explorer.domain.report_phrases import SOURCES, spell_in_english
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_entries import EntryReader
@@ -60,13 +61,26 @@ def check_citations(
     """Number the sources, mark citations that match no evidence, and end the report with the list. `page`
     is the address of the team's repository on the web, below which an address means a file. `given` are
     the texts of the request. What this adds is in English, whatever the language of the report."""
-    ledger = Ledger(evidence, page, given)
-    checked = _Check(spell_in_english(cut_report(report)), ledger, quotes or {}).run()
+    quoted = tuple((quotes or {}).items())
+    return _check(report, tuple(evidence), quoted, page, tuple(given))
+
+
+@lru_cache(maxsize=1)  # a report is checked to be verified, and again to be stored
+def _check(
+    report: str,
+    evidence: tuple[Passage, ...],
+    quoted: tuple[tuple[str, str], ...],
+    page: str | None,
+    given: tuple[str, ...],
+) -> CheckedReport:
+    ledger, quotes = Ledger(evidence, page, given), dict(quoted)
+    text = spell_in_english(cut_report(report))
+    checked = _Check(text, ledger, quotes).run()
     for _ in range(1, min(ROUNDS, MAX_CHECKED // max(len(report), 1))):
-        again = _Check(checked.text, ledger, quotes or {}).run()
-        if again == checked:
+        if checked.text == text:
             break
-        checked = again
+        text = checked.text
+        checked = _Check(text, ledger, quotes).run()
     return checked
 
 
@@ -76,10 +90,11 @@ class _Check:
         self.ledger = ledger
         self.quotes = quotes
         self.addresses: dict[str, str] = {}
-        prose = find_prose(text)
-        self.defined = find_definitions(text, prose)
-        self.links = find_links(text, prose, self.defined)
-        self.lists = find_source_lists(text, find_headings(text), prose, self.links, self.defined)
+        read = read_links(text)
+        self.defined, self.links = read.defined, read.links
+        self.lists = find_source_lists(
+            text, find_headings(text), read.prose, self.links, self.defined
+        )
         self.starts = [listed.start for listed in self.lists]
         self.targets = {d.name: d.target for d in reversed(self.defined) if not d.is_note}
         self.entries = EntryReader(text, ledger, self.targets)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from idea_explorer.domain.threads import run_in_thread
+
 MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long
 RESERVE_SHARE = 0.4
 MAX_RESERVE_SHARE = 0.6  # leaves time to gather before a short deadline
@@ -101,6 +103,8 @@ def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> 
     results: list[T] = []
     errors: list[BaseException] = []
     abandoned = threading.Event()
+    running = threading.Lock()
+    running.acquire()
 
     def run() -> None:
         _call.abandoned = abandoned
@@ -108,10 +112,11 @@ def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> 
             results.append(call())
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             errors.append(error)
+        _call.abandoned = None
+        running.release()
 
-    thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
-    thread.join(min(seconds, threading.TIMEOUT_MAX))
+    run_in_thread(run, name=name)
+    running.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
     if errors:
         raise errors[0]
     if not results:

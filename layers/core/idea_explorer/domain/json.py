@@ -64,7 +64,7 @@ def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
         return None
     match value:
         case str():
-            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return _replace_surrogates(value)
         case list():
             return [sanitize(item, depth - 1) for item in value]
         case dict():
@@ -75,6 +75,14 @@ def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
             return value if math.isfinite(value) else None
         case _:
             return value
+
+
+def _replace_surrogates(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def sanitize_block(block: Block) -> Block:

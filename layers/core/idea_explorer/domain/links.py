@@ -9,9 +9,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from idea_explorer.domain.markdown import Span
+from idea_explorer.domain.markdown import SHARED_TEXTS, Span, find_prose
 from idea_explorer.domain.sources import ADDRESS_CHARS, trim_address
 
 Form = Literal["inline", "reference", "note", "number", "address", "html"]
@@ -76,6 +77,22 @@ class LinkDefinition:
     @property
     def is_note(self) -> bool:
         return self.name.startswith("^")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedText:
+    """The parts of a text that are not code, and the definitions and links in them."""
+
+    prose: Sequence[Span]
+    defined: Sequence[LinkDefinition]
+    links: Sequence[Link]
+
+
+@lru_cache(maxsize=SHARED_TEXTS)
+def read_links(text: str) -> LinkedText:
+    prose = find_prose(text)
+    defined = find_definitions(text, prose)
+    return LinkedText(prose, defined, find_links(text, prose, defined))
 
 
 def find_definitions(text: str, prose: Sequence[Span]) -> list[LinkDefinition]:

@@ -8,10 +8,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from idea_explorer.domain.front_matter import find_front_matter_end
 
 Span = tuple[int, int]
+
+SHARED_TEXTS = 8  # whose parts are kept: several checks read the same report, one after the other
 
 BOLD_LINE = 7  # the level of a line in bold, below every heading
 
@@ -52,11 +55,12 @@ class Heading:
     run_in: bool = False
 
 
-def find_code(text: str) -> list[Span]:
+@lru_cache(maxsize=SHARED_TEXTS)
+def find_code(text: str) -> tuple[Span, ...]:
     """Front matter, fenced code and indented code, in order and without overlap."""
     fenced = [(start, end) for start, end, _ in _find_fenced(text, find_front_matter_end(text))]
     indented = (span for gap in _gaps(fenced, len(text)) for span in _find_indented(text, *gap))
-    return sorted([*fenced, *indented])
+    return tuple(sorted([*fenced, *indented]))
 
 
 def find_prose(text: str) -> list[Span]:
@@ -88,7 +92,8 @@ def remove_markup(text: str) -> str:
     return " ".join([*parts, text[position:]])
 
 
-def find_headings(text: str) -> list[Heading]:
+@lru_cache(maxsize=SHARED_TEXTS)
+def find_headings(text: str) -> tuple[Heading, ...]:
     """Every heading outside of code, in order, including lines in bold."""
     code = find_code(text)
     starts = [start for start, _ in code]
@@ -98,7 +103,8 @@ def find_headings(text: str) -> list[Heading]:
         return before >= 0 and position < code[before][1]
 
     found = [*_find_atx(text), *_find_setext(text), *_find_bold(text)]
-    return sorted((h for h in found if not is_code(h.start)), key=lambda heading: heading.start)
+    outside = (heading for heading in found if not is_code(heading.start))
+    return tuple(sorted(outside, key=lambda heading: heading.start))
 
 
 def _find_atx(text: str) -> Iterator[Heading]:

@@ -196,6 +196,8 @@ def translate_phrases(report: str) -> str:
     """A finished report with our phrases in its own language."""
     rest, sources_heading, sources = _split_at(SOURCES, report)
     body, evidence_heading, evidence = _split_at(EVIDENCE, rest)
+    if not (sources_heading or evidence_heading or _FOUND_IN_ENGLISH.search(body)):
+        return report  # whatever its language, nothing in it is ours
     language = find_language(body)
     if language is None or language == "en":
         return report

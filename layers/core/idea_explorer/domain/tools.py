@@ -189,9 +189,10 @@ class ToolRecord(DomainModel, frozen=True):
         found = block.get("content")
         name = RESULT_TYPES[text_of(block.get("type"))]
         code = text_of(found.get("error_code")) if isinstance(found, dict) else "unavailable"
-        pages = [passage.text for passage in parse_search_results([block])]
-        ok = bool(pages) if name == WEB_FETCH else isinstance(found, list)
-        size = len(pages[0].encode("utf-8", "surrogatepass")) if name == WEB_FETCH and ok else None
+        is_page = name == WEB_FETCH
+        pages = [passage.text for passage in parse_search_results([block])] if is_page else []
+        ok = bool(pages) if is_page else isinstance(found, list)
+        size = len(pages[0].encode("utf-8", "surrogatepass")) if is_page and ok else None
         return cls(
             name=name,
             duration_ms=0,

@@ -31,10 +31,12 @@ NOT_RUN: JsonObject = {
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The `messages` of a request, and how many bytes of JSON they are."""
+    """The `messages` of a request, and how many bytes of JSON they are. `fixed_size` are those of the system
+    prompt and the tools, which stay the same."""
 
     turns: Sequence[JsonObject]
     size: int
+    fixed_size: int
 
 
 class Conversation:
@@ -44,6 +46,7 @@ class Conversation:
         self._built = 0  # entries whose turns are there
         self._turns: list[JsonObject] = []
         self._sizes: list[tuple[JsonObject, int]] = []
+        self._fixed_size = 0
         self._waiting: list[StoredResult] = []
         self._cited = False
 
@@ -52,7 +55,7 @@ class Conversation:
         for entry in entries[self._built :]:
             self._add(entry)
         self._built = len(entries)
-        return Messages(tuple(self._turns), self._measure())
+        return Messages(tuple(self._turns), self._measure(), self._fixed_size)
 
     def _measure(self) -> int:
         """A turn that has changed is another object, and so are all that follow it."""
@@ -70,6 +73,7 @@ class Conversation:
         match entry:
             case Opening():
                 self._cited = entry.cites_results
+                self._fixed_size = measure_fixed(entry.system, entry.tools)
                 turns[:] = [dict(message) for message in entry.turns]
                 _extend(turns, "user", entry.content)
                 if entry.new_effort:
@@ -98,6 +102,11 @@ class Conversation:
     def _add_results(self, results: Sequence[StoredResult]) -> None:
         blocks = [_result_block(result, cited=self._cited) for result in results]
         _extend(self._turns, "user", blocks)
+
+
+def measure_fixed(system: Sequence[Block], tools: Sequence[Block]) -> int:
+    """The bytes as JSON of what every request of a conversation repeats."""
+    return json_size([*system]) + json_size([*tools])
 
 
 def build_messages(entries: Sequence[AnyEntry]) -> list[JsonObject]:

@@ -29,7 +29,9 @@ class ModelRequest:
     thinking: JsonObject | None = None
     effort: str | None = None
     schema: JsonObject | None = None  # the answer is JSON of this schema
-    messages_size: int | None = None  # the bytes of the messages as JSON, where they are known
+    # the bytes as JSON of the system prompt and the tools, and of the messages, where they are known
+    fixed_size: int | None = None
+    messages_size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,16 +121,17 @@ class _Tape:
             else None
         )
         refused = isinstance(self.upcoming, transcript.ToolsRan) and self.upcoming.refused
+        started = self.upcoming
+        restarted = isinstance(self.upcoming, transcript.ConversationRestarted)
         return Bounds(
             max_steps=state.steps + (1 if reason == "max_steps" else 0 if refused else 1_000),
             unfinished_at_limit=refused,
             out_of_time=reason == "deadline",
-            out_of_budget=reason == "budget",
-            branches=self.upcoming.branches
-            if isinstance(self.upcoming, transcript.BranchesStarted)
-            else (),
-            too_dear_to_write=isinstance(self.upcoming, transcript.ConversationRestarted)
-            and reason == "budget",
+            check_budget=lambda: reason != "budget",
+            find_branches=lambda: (
+                started.branches if isinstance(started, transcript.BranchesStarted) else ()
+            ),
+            check_writing_budget=lambda: not (restarted and reason == "budget"),
             verifies=isinstance(self.upcoming, transcript.VerificationFinished)
             or (
                 isinstance(self.upcoming, transcript.Instruction)

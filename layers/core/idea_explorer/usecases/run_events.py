@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.alarms import ALARMS, Alarm
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerStarted,
@@ -77,7 +78,7 @@ class GroupedText:
         self._kind: type[TextDelta | ThinkingDelta] = TextDelta
         self._parts: list[str] = []
         self._since = 0.0
-        self._timer: threading.Timer | None = None
+        self._alarm: Alarm | None = None
         self._failure: Exception | None = None
         self._lock = threading.Lock()
 
@@ -102,17 +103,15 @@ class GroupedText:
             self._kind = type(delta)
         if not self._parts:
             self._since = self._clock.monotonic()
-            self._timer = threading.Timer(self._seconds, self._flush_in_time)
-            self._timer.daemon = True
-            self._timer.start()
+            self._alarm = ALARMS.call_later(self._seconds, self._flush_in_time)
         self._parts.append(delta.content)
         if self._clock.monotonic() - self._since >= self._seconds:
             self._flush()
 
     def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         if self._parts:
             self._inner.emit(self._kind(content="".join(self._parts)))
             self._parts.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 TRACE_HEADER = "_X_AMZN_TRACE_ID"  # set by Lambda for each invocation
 OFFLINE_MODELS = dict.fromkeys(MODELS, OFFLINE)
+CHECKED_SECONDS = 30.0  # in which a research repository that could be used is not looked at again
 
 
 def model(settings: Settings) -> Model:
@@ -105,6 +107,24 @@ def span_sinks(settings: Settings, exploration: Exploration, log: Log) -> Sequen
     ]
 
 
+class RepositoryCheck:
+    """Raises what keeps a run from its repository. Runs that start shortly after one another share the look
+    at the research repository, of which there is one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._clock = system_clock()
+        self._usable_until = -math.inf
+
+    def __call__(self, exploration: Exploration) -> None:
+        is_shared = exploration.request.spec.publishes_documents
+        if is_shared and self._clock.monotonic() < self._usable_until:
+            return
+        check_repository(self._settings, exploration)
+        if is_shared:
+            self._usable_until = self._clock.monotonic() + CHECKED_SECONDS
+
+
 def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
     from idea_explorer.usecases.engine import Engine
 
@@ -113,7 +133,7 @@ def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
         toolset_for=partial(toolset_for, settings, log, uploads),
         writer_for=partial(writer_for, settings),
         base_of=partial(base_of, settings),
-        check_repository=partial(check_repository, settings),
+        check_repository=RepositoryCheck(settings),
         page_of=lambda exploration: settings.page_of(exploration.request.repository),
         sinks_for=lambda exploration: span_sinks(settings, exploration, log),
         max_total_tokens=settings.max_total_tokens,

@@ -228,3 +228,13 @@ def test_a_proxy_that_cannot_be_one_is_a_setting_to_change(
 
     with pytest.raises(ConfigurationError, match="Check HTTPS_PROXY"):
         GitHubClient("acme/ideas", lambda: "t", "https://api.github.com")
+
+
+def test_clients_use_the_connection_of_those_before_them(
+    github: FakeGitHub, repo: Repository
+) -> None:
+    for _ in range(3):
+        GitHubClient(repo.full_name, lambda: "t0ken", github.url).about()
+
+    assert len(github.requests) == 3
+    assert github.connection_count == 1

@@ -2,7 +2,8 @@
 
 import pytest
 
-from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 
 TABLE = "| App | Commission | Drivers |\n|---|---|---|\n| Hopp | 12 % | 9,400 |\n| Ridely | 18 % | 21,700 |"
 LIST = "Fares in euros:\n- Metro: 1.80\n- Night bus: 2.40"

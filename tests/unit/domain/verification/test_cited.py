@@ -1,5 +1,8 @@
 """Where cited sentences begin and end."""
 
+from idea_explorer.domain.citations import check_citations
+from idea_explorer.domain.markdown import find_code
+from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.verification.cited import find_cited_sentences
 
 A, B = "https://a.example/x", "https://b.example/y.html"
@@ -59,3 +62,13 @@ def test_text_right_below_a_heading_is_no_part_of_it() -> None:
 def test_a_reference_cites_what_it_is_defined_as() -> None:
     (cited,) = find_cited_sentences(f"It is so [there][t].\n\n[t]: {A}\n")
     assert cited.targets == (A,)
+
+
+def test_a_report_is_parsed_once_for_all_that_is_checked() -> None:
+    report = "# Tea\n\nTea is popular. It has no sources.\n\nIt grows in hills."
+    find_code.cache_clear()
+    checked = check_citations(clean_markup(report), [])
+    find_cited_sentences(checked.text)
+    check_citations(clean_markup(report), [])
+
+    assert find_code.cache_info().misses == 1

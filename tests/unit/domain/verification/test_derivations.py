@@ -2,8 +2,9 @@
 
 import pytest
 
-from idea_explorer.domain.verification import Evidence, find_unsupported
 from idea_explorer.domain.verification.cited import find_cited_sentences
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 
 CAFES = (
     "The network lists 3,120 repair cafés. A café pays 50 euros a month. Gate fees range from 150 to 300"

@@ -3,7 +3,8 @@ that is not."""
 
 import pytest
 
-from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 
 PASSAGES = {
     "servers": "Von 264 Servern sind 198 umgezogen, drei Fachleute helfen. 5 Mio. Franken sind bewilligt.",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 
 PASSAGE = (
     "Elvira Montalbán won the Ardanza contest in 1974. On 3 May 1977 her debut in the Sala Imperial was sold"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from idea_explorer.domain.verification import Evidence, find_unsupported
+from idea_explorer.domain.verification.evidence import Evidence
+from idea_explorer.domain.verification.rules import find_unsupported
 
 NUMBERS = (
     "Hopp had 9,412 drivers and sales of $1.25bn; 13–16 % of rides were shared, one in five pooled."

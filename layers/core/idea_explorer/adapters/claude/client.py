@@ -14,6 +14,7 @@ import anthropic
 import httpx2
 
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
+from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import Block, JsonObject
@@ -73,7 +74,11 @@ class Claude:
     def with_key(cls, api_key: str, base_url: str | None = None, **limits: float) -> "Claude":
         """Anthropic's own API."""
         client = anthropic.Anthropic(
-            api_key=api_key, base_url=base_url or ANTHROPIC_URL, max_retries=0, open_telemetry=False
+            api_key=api_key,
+            base_url=base_url or ANTHROPIC_URL,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=_http_client(),
         )
         return cls(client, ANTHROPIC, **limits)
 
@@ -95,6 +100,7 @@ class Claude:
             base_url=base_url,
             max_retries=0,
             open_telemetry=False,
+            http_client=_http_client(),
         )
         return cls(client, AWS, **limits)
 
@@ -122,18 +128,26 @@ class Claude:
                 stream_cls=anthropic.Stream[Any],
             )
 
-        reader = StreamReader(connect, watcher.tick, grace_seconds=self.grace_seconds)
+        reader = StreamReader(connect, watcher.tick, message.show, grace_seconds=self.grace_seconds)
         with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
-            for event in events:
-                if isinstance(event, UnstreamedMessage):
-                    message.add_message(event.message)
-                else:
-                    message.add_event(event)
-                # an event's usage is counted before the deadline can end the call, and a complete
-                # response is paid for, so it is returned
-                if not message.is_complete:
-                    watcher.tick()
+            try:
+                for event in events:
+                    if isinstance(event, UnstreamedMessage):
+                        message.add_message(event.message)
+                    else:
+                        message.add_event(event)
+                    # an event's usage is counted before the deadline can end the call, and a complete
+                    # response is paid for, so it is returned
+                    if not message.is_complete:
+                        watcher.tick()
+            finally:
+                message.show()
             return message.build()
+
+
+def _http_client() -> httpx2.Client:
+    """As the SDK would make it, but with the certificates that all our clients share."""
+    return anthropic.DefaultHttpxClient(verify=certificates(of_environment=True))
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:

@@ -3,22 +3,23 @@
 `import anthropic` loads about 2,900 modules, 1.8 s of CPU time: the types of all of Anthropic's APIs and the
 clients of other clouds. The `__init__` of its packages mostly repeats names of their modules, as in
 `from .message import Message`. Here such a package finds a name when it is first asked for; a package that
-does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types: there
-their names stand for any type.
+does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types, and
+what tells apart the reasons for a refusal 170: their functions are loaded when they are first called.
 """
 
 import importlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 SDK = "anthropic"
 TRACING = "anthropic.lib._tracing"
-TYPES = "...types"  # as its modules call them
+REFUSALS = "anthropic._error_classes"
 _IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
 _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
@@ -39,22 +40,29 @@ class _Finder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path, target)
         if spec and spec.submodule_search_locations and spec.origin:
             spec.loader = _PackageLoader(fullname, spec.origin)
-        elif spec and spec.origin and fullname.startswith(f"{TRACING}."):
-            spec.loader = _UntypedLoader(fullname, spec.origin)
+        elif spec and spec.origin and fullname == REFUSALS:
+            spec.loader = _CalledLoader(fullname, spec.origin)
         return spec
 
 
-class _UntypedLoader(SourceFileLoader):
-    def get_code(self, fullname: str) -> CodeType:
-        untyped = _IMPORT.sub(_import_any, self.get_data(self.path).decode())
-        return compile(untyped, self.path, "exec", dont_inherit=True)
+class _CalledLoader(SourceFileLoader):
+    """Loads a module when one of its functions is called, or anything else of it is asked for."""
 
+    def exec_module(self, module: ModuleType) -> None:
+        def find(name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
+            return partial(call, name) if name.islower() else load(name)
 
-def _import_any(statement: re.Match[str]) -> str:
-    if not statement[1].startswith(TYPES):
-        return statement[0]
-    names = ", ".join(f"Any as {name}" for name in _read_names(statement[0])[0])
-    return f"from typing import {names}"
+        def call(name: str, *arguments: Any, **named: Any) -> Any:
+            return load(name)(*arguments, **named)
+
+        def load(name: str) -> Any:
+            if module.__dict__.pop("__getattr__", None):
+                super(_CalledLoader, self).exec_module(module)
+            return getattr(module, name)
+
+        module.__dict__["__getattr__"] = find
 
 
 class _PackageLoader(SourceFileLoader):
@@ -67,7 +75,9 @@ class _PackageLoader(SourceFileLoader):
         stars = [source for source, name in names.values() if name == "*"]
 
         def find(name: str) -> Any:
-            if name in names:
+            if name in names and self.name == TRACING and name.islower():
+                found = _load_when_called(self.name, *names[name])
+            elif name in names:
                 found = _load(self.name, *names[name])
             elif name.startswith("_"):
                 raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
@@ -106,6 +116,13 @@ def _load(package: str, source: str, name: str) -> Any:
     if not source.strip("."):
         return importlib.import_module(f"{source}{name}", package)
     return getattr(importlib.import_module(source, package), name)
+
+
+def _load_when_called(package: str, source: str, name: str) -> Callable[..., Any]:
+    def call(*arguments: Any, **named: Any) -> Any:
+        return _load(package, source, name)(*arguments, **named)
+
+    return call
 
 
 def _find_in(package: str, sources: Sequence[str], name: str) -> Any:

@@ -1,7 +1,8 @@
 """Claude's stream: read while the deadline and a cancel are watched, and built into one message.
 
-While Claude thinks, nothing may arrive but pings, which the SDK swallows. So a thread reads the stream,
-and the caller checks several times a second whether to go on.
+While Claude thinks, nothing may arrive but pings. So a thread reads the stream, and the caller checks several
+times a second whether to go on. The caller also decodes what was read, so that no event is handed from one
+thread to another by itself.
 """
 
 import contextlib
@@ -11,12 +12,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 
 from idea_explorer.domain.errors import NetworkError, UnavailableError
-from idea_explorer.domain.json import Block
+from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
@@ -36,22 +38,31 @@ class StreamReader:
     """A context manager that opens a stream and yields its events in order; leaving it ends the call.
 
     `check` is called while nothing arrives, and may raise. A call that has sent nothing yet then gets a
-    grace period, in which its first event may still say what it costs.
+    grace period, in which its first event may still say what it costs. `catch_up` is called when all that
+    has arrived was yielded, before waiting for more.
     """
 
     def __init__(
-        self, connect: Callable[[], Stream], check: Callable[[], None], *, grace_seconds: float
+        self,
+        connect: Callable[[], Stream],
+        check: Callable[[], None],
+        catch_up: Callable[[], None],
+        *,
+        grace_seconds: float,
     ) -> None:
         self._connect = connect
         self._check = check
+        self._catch_up = catch_up
         self._grace_seconds = grace_seconds
         self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stream: Stream | None = None
+        self._whole: UnstreamedMessage | None = None
+        self._begun = False
         self._ended = threading.Event()
         self._given_up = threading.Event()
 
     def __enter__(self) -> Iterator[Any]:
-        threading.Thread(target=self._read, name="claude-stream", daemon=True).start()
+        run_in_thread(self._read, name="claude-stream")
         return self._events()
 
     def __exit__(self, *_: object) -> None:
@@ -61,12 +72,35 @@ class StreamReader:
 
     def _events(self) -> Iterator[Any]:
         """Raises what the connection or `check` raises."""
-        begun = False
-        while (item := self._next(self._grace_seconds if not begun else 0.0)) is not _END:
+        for event in anthropic.Stream.raw_events(cast("Any", self)):
+            if event.event == "error":
+                raise self._describe_error(event.data)
+            if event.event in {None, "ping"} or not event.data:
+                continue
+            self._begun = True
+            yield event.json()
+        if self._whole is not None:
+            yield self._whole
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        """What was read, for the decoder of the SDK."""
+        while (item := self._next(0.0 if self._begun else self._grace_seconds)) is not _END:
             if isinstance(item, BaseException):
                 raise item
-            begun = True
+            if isinstance(item, UnstreamedMessage):
+                self._whole = item
+                continue
             yield item
+            if self._received.empty():
+                self._catch_up()
+
+    def _describe_error(self, data: str) -> anthropic.APIStatusError:
+        assert self._stream is not None
+        try:
+            body = json.loads(data)
+        except ValueError:
+            body = data
+        return anthropic.APIStatusError(str(body), response=self._stream.response, body=body)
 
     def _next(self, grace_seconds: float) -> Any:
         while True:
@@ -88,8 +122,8 @@ class StreamReader:
                 if "json" in stream.response.headers.get("content-type", ""):
                     self._received.put(UnstreamedMessage(json.loads(stream.response.read())))
                 else:
-                    for event in stream:
-                        self._received.put(event)
+                    for read in stream.response.iter_bytes():
+                        self._received.put(read)
             self._ended.set()
             self._received.put(_END)
         except BaseException as error:  # noqa: BLE001  the caller raises it
@@ -113,7 +147,9 @@ class MessageBuilder:
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
         self._blocks: list[Block] = []
-        self._partial_json: dict[int, list[str]] = {}
+        self._parts: dict[tuple[int, str], list[str]] = {}  # of a block's field, until it ends
+        self._unseen: list[str] = []  # deltas of text or of thinking that the watcher does not know
+        self._is_thought = False  # whether those are of thinking
         self._usage: dict[str, Any] = {}
         self._stop_reason: str | None = None
         self._stop_detail = ""
@@ -156,6 +192,8 @@ class MessageBuilder:
     def build(self) -> ModelAnswer:
         if not self.is_complete or self._stop_reason is None:
             raise NetworkError("Claude's response broke off.", hint="Try again.")
+        for index in range(len(self._blocks)):
+            self._join_words(index)  # of a block whose end was not sent
         return ModelAnswer(
             content=self._blocks,
             stop_reason=self._stop_reason,
@@ -167,10 +205,9 @@ class MessageBuilder:
         block = self._blocks[index]
         match delta["type"]:
             case "text_delta":
-                block["text"] = f"{block.get('text') or ''}{delta['text']}"
-                self._watcher.text(delta["text"])
+                self._add_words(index, "text", delta["text"])
             case "input_json_delta":
-                self._partial_json.setdefault(index, []).append(delta["partial_json"])
+                self._parts.setdefault((index, "input"), []).append(delta["partial_json"])
             case "citations_delta":
                 cited = block.get("citations")
                 block["citations"] = [
@@ -178,17 +215,38 @@ class MessageBuilder:
                     delta["citation"],
                 ]
             case "thinking_delta":
-                block["thinking"] = f"{block.get('thinking') or ''}{delta['thinking']}"
-                if delta["thinking"]:
-                    self._watcher.thinking(delta["thinking"])
+                self._add_words(index, "thinking", delta["thinking"])
             case "signature_delta":
                 block["signature"] = delta["signature"]
             case _:
                 pass
 
+    def _add_words(self, index: int, field: str, words: str) -> None:
+        self._parts.setdefault((index, field), []).append(words)
+        is_thought = field == "thinking"
+        if is_thought != self._is_thought:
+            self.show()
+            self._is_thought = is_thought
+        self._unseen.append(words)
+
+    def _join_words(self, index: int) -> None:
+        block = self._blocks[index]
+        for field in ("text", "thinking"):
+            if words := self._parts.pop((index, field), None):
+                block[field] = "".join([text_of(block.get(field)), *words])
+
+    def show(self) -> None:
+        """Hand the words that have arrived to the watcher."""
+        words = "".join(self._unseen)
+        self._unseen.clear()
+        if words:
+            (self._watcher.thinking if self._is_thought else self._watcher.text)(words)
+
     def _close(self, index: int) -> None:
         block = self._blocks[index]
-        if partial := "".join(self._partial_json.pop(index, [])):
+        self.show()
+        self._join_words(index)
+        if partial := "".join(self._parts.pop((index, "input"), [])):
             try:
                 given = json.loads(partial)
             except (ValueError, RecursionError):

@@ -1,20 +1,27 @@
-"""GitHub's REST API over httpx: its headers, errors, redirects and rate limits."""
+"""GitHub's REST API over httpx2: its headers, errors, redirects and rate limits."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
-from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
+from idea_explorer.adapters.http.connections import (
+    CERTIFICATE_VARIABLES,
+    certificates,
+    map_httpx_errors,
+)
 from idea_explorer.domain import errors
 from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
-TIMEOUT = httpx.Timeout(10.0)
+TIMEOUT = httpx2.Timeout(10.0)
 API_VERSION = "2022-11-28"
 SPOOLED_BYTES = 4_000_000  # larger downloads go to disk
 MAX_REDIRECTS = 5
@@ -22,6 +29,14 @@ MOVED = frozenset({301, 307, 308})
 FOLLOWED = MOVED | {302}  # archives are served from a temporary address
 LIMIT_SECONDS = 60.0  # what GitHub asks for if a rate limit comes without a time; doubled each time
 LONGEST_LIMIT_SECONDS = 900.0
+# what httpx2 reads from the environment
+CONNECTION_VARIABLES = (
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    *CERTIFICATE_VARIABLES,
+)
 
 
 class GitHubClient:
@@ -51,7 +66,7 @@ class GitHubClient:
         self._address = f"{api_url.rstrip('/')}/repos{_join(repository.split('/'))}"
         self._has_moved = False
         self._untimed_limits: dict[str, int] = {}  # by method, as some limits only affect writing
-        self._http = _create_client()
+        self._http = _share_client(_read_environment())
 
     def about(self) -> Repository:
         """The repository itself; raises DocumentMissingError if the token cannot see one."""
@@ -102,7 +117,7 @@ class GitHubClient:
     @contextmanager
     def _request(
         self, method: str, segments: Sequence[str], **options: Any
-    ) -> Iterator[httpx.Response]:
+    ) -> Iterator[httpx2.Response]:
         """A successful response whose body has not been read yet; raises for any other."""
         path, token = _join(segments), self._token()
         response = self._send(method, path, token, options)
@@ -123,8 +138,8 @@ class GitHubClient:
         fresh = self._fresh_token() if self._fresh_token else refused
         return None if fresh == refused else fresh
 
-    def _send(self, method: str, path: str, token: str, options: Any) -> httpx.Response:
-        """Follows redirects with the same method and body, which httpx does not do after a 301."""
+    def _send(self, method: str, path: str, token: str, options: Any) -> httpx2.Response:
+        """Follows redirects with the same method and body, which httpx2 does not do after a 301."""
         headers = {"Authorization": f"Bearer {token}"}
         with _map_errors():
             request = self._http.build_request(
@@ -139,7 +154,7 @@ class GitHubClient:
                 request = self._redirect(request, response)
             raise errors.ExternalError("GitHub redirects too often.")
 
-    def _redirect(self, request: httpx.Request, response: httpx.Response) -> httpx.Request:
+    def _redirect(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Request:
         """The same request at its new address. Another host never sees the token."""
         url = request.url.join(response.headers["location"])
         if url.scheme != "https" and url.scheme != request.url.scheme:
@@ -159,7 +174,7 @@ class GitHubClient:
             request.method, url, headers=headers, content=request.content
         )
 
-    def _map_failure(self, response: httpx.Response) -> errors.ExplorerError:
+    def _map_failure(self, response: httpx2.Response) -> errors.ExplorerError:
         reason = _message(response)
         if _is_rate_limit(response, reason):
             return errors.RateLimitedError(
@@ -173,7 +188,7 @@ class GitHubClient:
             )
         return _map_status(response.status_code, reason, self.repository)
 
-    def _seconds_to_wait(self, response: httpx.Response) -> float:
+    def _seconds_to_wait(self, response: httpx2.Response) -> float:
         now = datetime.now(UTC)
         seconds = parse_retry_after(response.headers, now)
         if seconds is None:
@@ -200,9 +215,17 @@ def _map_errors() -> Iterator[None]:
         yield
 
 
-def _create_client() -> httpx.Client:
+def _read_environment() -> tuple[str | None, ...]:
+    names = [spelling for name in CONNECTION_VARIABLES for spelling in (name, name.upper())]
+    return tuple(os.environ.get(name) for name in names)
+
+
+@cache
+def _share_client(_: tuple[str | None, ...]) -> httpx2.Client:
+    """One for all repositories and all runs of a process, so that they use the same connections. It holds
+    nothing of them: each request has its own token, and cookies are not kept."""
     try:
-        return httpx.Client(
+        return httpx2.Client(
             timeout=TIMEOUT,
             headers={
                 "Accept": "application/vnd.github+json",
@@ -210,8 +233,9 @@ def _create_client() -> httpx.Client:
                 "User-Agent": "idea-explorer",
             },
             verify=certificates(of_environment=True),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
-    except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
         raise errors.ConfigurationError(
             "The proxy or the certificates named by the environment cannot be used.",
             hint="Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and SSL_CERT_FILE.",
@@ -252,7 +276,7 @@ def _map_status(status: int, reason: str, repository: str) -> errors.ExplorerErr
     return errors.RejectedError(f"GitHub rejected the request ({status}): {reason}")
 
 
-def _message(response: httpx.Response) -> str:
+def _message(response: httpx2.Response) -> str:
     try:
         body = response.json()
     except (ValueError, RecursionError):
@@ -260,7 +284,7 @@ def _message(response: httpx.Response) -> str:
     return str(body.get("message") if isinstance(body, dict) else body)[:300]
 
 
-def _is_rate_limit(response: httpx.Response, reason: str) -> bool:
+def _is_rate_limit(response: httpx2.Response, reason: str) -> bool:
     if response.status_code != 403:
         return response.status_code == 429
     return (

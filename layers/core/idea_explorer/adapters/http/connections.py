@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 
 from idea_explorer.domain.addresses import Address, is_public, parse_ip
 from idea_explorer.domain.deadline import Deadline, TimeLimitExceededError, run_with_time_limit
@@ -96,10 +96,10 @@ def _resolve(host: str, port: int, resolver: Resolver) -> list[Address]:
 WRITE_BYTES = 16_384  # in small pieces, because the deadline is checked between them
 
 
-class CheckedBackend(httpcore.NetworkBackend):
-    """Opens httpcore's connections. Every one of them, redirects included, passes the address rules.
+class CheckedBackend(httpcore2.NetworkBackend):
+    """Opens httpcore2's connections. Every one of them, redirects included, passes the address rules.
 
-    httpcore keeps the host name for the Host header and for TLS, but the connection goes to the checked
+    httpcore2 keeps the host name for the Host header and for TLS, but the connection goes to the checked
     address: a resolver that answers differently a moment later changes nothing.
     """
 
@@ -107,7 +107,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         self._rules = rules
         self._resolver = resolver
         self._deadline = deadline
-        self._plain = httpcore.SyncBackend()
+        self._plain = httpcore2.SyncBackend()
         self.peer_closed = False
 
     def connect_tcp(
@@ -116,8 +116,8 @@ class CheckedBackend(httpcore.NetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
         try:
             addresses = run_with_time_limit(  # a DNS lookup takes no timeout of its own
                 lambda: self._rules.addresses(host, port, self._resolver),
@@ -127,7 +127,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         except TimeLimitExceededError:
             raise NetworkError("The name was not resolved in time.") from None
 
-        def connect(address: Address) -> httpcore.NetworkStream:
+        def connect(address: Address) -> httpcore2.NetworkStream:
             stream = self._plain.connect_tcp(
                 str(address), port, self.time(timeout), local_address, socket_options
             )
@@ -136,7 +136,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         for address in addresses[:-1]:
             try:
                 return connect(address)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
         return connect(addresses[-1])
 
@@ -148,10 +148,10 @@ class CheckedBackend(httpcore.NetworkBackend):
         return left if timeout is None else min(timeout, left)
 
 
-class _TimedStream(httpcore.NetworkStream):
+class _TimedStream(httpcore2.NetworkStream):
     """A connection whose reads and writes end with the deadline, however slowly bytes arrive."""
 
-    def __init__(self, inner: httpcore.NetworkStream, backend: CheckedBackend) -> None:
+    def __init__(self, inner: httpcore2.NetworkStream, backend: CheckedBackend) -> None:
         self._inner = inner
         self._backend = backend
 
@@ -172,12 +172,12 @@ class _TimedStream(httpcore.NetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
+    ) -> httpcore2.NetworkStream:
         try:
             secured = self._inner.start_tls(
                 ssl_context, server_hostname, self._backend.time(timeout)
             )
-        except httpcore.ConnectError as error:
+        except httpcore2.ConnectError as error:
             if isinstance(error.__cause__, ssl.SSLError):
                 raise HttpError("The server's TLS certificate or protocol is not valid.") from error
             raise
@@ -191,7 +191,7 @@ CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def certificates(*, of_environment: bool = False) -> ssl.SSLContext:
-    """httpx's own; with `of_environment` those that a variable names, if one is set: a proxy that
+    """Those of this machine; with `of_environment` those that a variable names, if one is set: a proxy that
     inspects traffic presents a certificate of its own."""
     is_set = any(os.environ.get(name) for name in CERTIFICATE_VARIABLES)
     return _load(of_environment and is_set)
@@ -199,22 +199,22 @@ def certificates(*, of_environment: bool = False) -> ssl.SSLContext:
 
 @cache  # loading them takes as long as a request, so all clients share them
 def _load(of_environment: bool) -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=of_environment)
+    return httpx2.create_ssl_context(trust_env=of_environment)
 
 
 @contextmanager
 def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
-    """Map httpx's errors to ours. `hint` says what to check if the service cannot be reached."""
+    """Map httpx2's errors to ours. `hint` says what to check if the service cannot be reached."""
     try:
         yield
-    except httpx.TimeoutException as error:
+    except httpx2.TimeoutException as error:
         message = f"{service} did not answer in time."
         raise UpstreamTimeoutError(message, hint="Try again.") from error
-    except httpx.ProxyError as error:
+    except httpx2.ProxyError as error:
         raise NetworkError(
             f"The proxy could not connect to {service}.", hint="Check HTTPS_PROXY and NO_PROXY."
         ) from error
-    except httpx.InvalidURL as error:
+    except httpx2.InvalidURL as error:
         raise RejectedError(f"The address for {service} is too long or not valid.") from error
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise NetworkError(f"{service} could not be reached.", hint=hint) from error

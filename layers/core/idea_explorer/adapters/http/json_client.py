@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
@@ -49,7 +49,7 @@ class JsonHttp:
         if urlsplit(base_url).scheme not in {"http", "https"}:
             raise errors.ConfigurationError(f"The address of {service} is not an HTTP address.")
         self._service = service
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             base_url=base_url.rstrip("/"),
             headers={"User-Agent": "idea-explorer", **headers},
             verify=certificates(),
@@ -88,7 +88,7 @@ class JsonHttp:
                 f"{self._service} sent a response of an unexpected form."
             ) from error
 
-    def _map_failure(self, response: httpx.Response) -> errors.ExternalError:
+    def _map_failure(self, response: httpx2.Response) -> errors.ExternalError:
         status = response.status_code
         if status == 429:
             return errors.RateLimitedError(
@@ -100,7 +100,7 @@ class JsonHttp:
         )
 
 
-def _find_reason(response: httpx.Response) -> str:
+def _find_reason(response: httpx2.Response) -> str:
     """What the service says of its refusal, in the forms of Qdrant, JSON:API and OAuth."""
     try:
         body = response.json()

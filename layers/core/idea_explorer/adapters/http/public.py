@@ -12,8 +12,8 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 
 from idea_explorer import __version__
 from idea_explorer.adapters.http.connections import (
@@ -102,7 +102,7 @@ class PublicHttp:
     ) -> Iterator["_Session"]:
         deadline = Deadline.after(self.clock, seconds=seconds)
         backend = CheckedBackend(rules, self.resolver, deadline)
-        with httpx.Client(
+        with httpx2.Client(
             transport=_CheckedTransport(self.ssl_context or certificates(), backend),
             headers=HEADERS,
             timeout=silence_seconds,
@@ -111,12 +111,12 @@ class PublicHttp:
             yield _Session(client, rules, backend, deadline)
 
 
-class _CheckedTransport(httpx.HTTPTransport):
-    """httpx's transport over connections that obey the address rules."""
+class _CheckedTransport(httpx2.HTTPTransport):
+    """httpx2's transport over connections that obey the address rules."""
 
     def __init__(self, ssl_context: ssl.SSLContext, backend: CheckedBackend) -> None:
         super().__init__(verify=ssl_context, trust_env=False)
-        self._pool = httpcore.ConnectionPool(
+        self._pool = httpcore2.ConnectionPool(
             ssl_context=ssl_context, network_backend=backend, max_keepalive_connections=0
         )
 
@@ -125,7 +125,7 @@ class _CheckedTransport(httpx.HTTPTransport):
 class _Session:
     """One fetch or post with all its redirects, under one deadline and with its own cookies."""
 
-    client: httpx.Client
+    client: httpx2.Client
     rules: AddressRules
     backend: CheckedBackend
     deadline: Deadline
@@ -136,14 +136,14 @@ class _Session:
         url: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> httpx.Request:
+    ) -> httpx2.Request:
         try:
             return self.client.build_request(method, url, content=body, headers=headers)
-        except (httpx.InvalidURL, UnicodeError) as error:
+        except (httpx2.InvalidURL, UnicodeError) as error:
             raise errors.BlockedAddressError("The address is not a valid URL.") from error
 
     @contextmanager
-    def send(self, request: httpx.Request) -> Iterator[httpx.Response]:
+    def send(self, request: httpx2.Request) -> Iterator[httpx2.Response]:
         with self._map_errors():
             url = request.url
             self.rules.check_url(
@@ -163,25 +163,25 @@ class _Session:
         """A broken connection is worth retrying; an invalid response is not."""
         try:
             yield
-        except httpx.TimeoutException as error:
+        except httpx2.TimeoutException as error:
             if self.deadline.passed:
                 raise errors.TimeSpentError("The response took too long.") from error
             raise errors.UpstreamTimeoutError("The server did not answer in time.") from error
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             raise errors.NetworkError("The server could not be reached.") from error
-        except httpx.NetworkError as error:
+        except httpx2.NetworkError as error:
             raise errors.NetworkError("The connection was interrupted.") from error
-        except httpx.RemoteProtocolError as error:
+        except httpx2.RemoteProtocolError as error:
             if self.backend.peer_closed:
                 raise errors.NetworkError("The connection was interrupted.") from error
             raise errors.HttpError("The server does not speak proper HTTP.") from error
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise errors.HttpError(
                 "The address, or one it redirects to, cannot be used."
             ) from error
 
 
-def _read_page(response: httpx.Response) -> WebPage:
+def _read_page(response: httpx2.Response) -> WebPage:
     """A long page is cut; a PDF that is too large is refused, because a part of one cannot be read."""
     _raise_for_status(response)
     header = response.headers.get("content-type", "")
@@ -235,7 +235,7 @@ def _is_readable(content_type: str) -> bool:
     )
 
 
-def _raise_for_status(response: httpx.Response) -> None:
+def _raise_for_status(response: httpx2.Response) -> None:
     status = response.status_code
     message = f"The server answered {status}."
     if 200 <= status < 300:

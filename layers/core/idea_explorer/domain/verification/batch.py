@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from idea_explorer.domain.claims import Verdict
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
-from idea_explorer.domain.verification.evidence import Evidence
-from idea_explorer.domain.verification.rules import find_unsupported
 from idea_explorer.domain.verification.words import (
     content_words,
     find_words,
@@ -83,6 +81,9 @@ def _is_about(quote: str, question: Question) -> bool:
     said = content_words(question.sentence)
     if len(said & content_words(quote)) < MIN_SHARED * len(said):
         return False
+    from idea_explorer.domain.verification.evidence import Evidence
+    from idea_explorer.domain.verification.rules import find_unsupported
+
     missing = find_unsupported(question.sentence, Evidence([quote]))
     return not any(each.is_absent and each.text in question.objection for each in missing)
 

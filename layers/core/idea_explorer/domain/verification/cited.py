@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from idea_explorer.domain.links import BREAK, Link, find_definitions, find_links, select_links
-from idea_explorer.domain.markdown import Span, find_headings, find_prose
+from idea_explorer.domain.links import BREAK, Link, read_links, select_links
+from idea_explorer.domain.markdown import Span, find_headings
 from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED, is_citation
 
@@ -35,20 +35,21 @@ class Sentence:
 
 
 def find_cited_sentences(report: str) -> list[Sentence]:
+    if not read_links(report[:MAX_REPORT]).links:
+        return []
     return [sentence for sentence in find_sentences(report) if sentence.targets]
 
 
 def find_sentences(report: str) -> list[Sentence]:
     """Of a report whose citations were checked, so that every one of them is a link."""
     report = report[:MAX_REPORT]
-    prose = find_prose(report)
-    definitions = find_definitions(report, prose)
-    defined = {d.name: d.target for d in definitions if not d.is_note}
-    links = find_links(report, prose, definitions)
+    read = read_links(report)
+    defined = {d.name: d.target for d in read.defined if not d.is_note}
     end = _sources_start(report)
     found: list[Sentence] = []
-    for start, stop in _units(report, [span for span in prose if span[0] < end], links):
-        cited = [_target(link, defined) for link in select_links(links, start, min(stop, end))]
+    for start, stop in _units(report, [span for span in read.prose if span[0] < end], read.links):
+        links = select_links(read.links, start, min(stop, end))
+        cited = [_target(link, defined) for link in links]
         targets = tuple(dict.fromkeys(t for t in cited if t and is_citation(t)))
         found.append(Sentence(start, stop, report[start:stop], targets))
     return found

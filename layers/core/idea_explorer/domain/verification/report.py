@@ -1,6 +1,9 @@
 """Verify a report by rule, mark what is not supported, and say how strong the evidence for each claim is."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.claims import Claim
@@ -11,10 +14,11 @@ from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage, find_file
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
-from idea_explorer.domain.verification.combined import CombinedEvidence
-from idea_explorer.domain.verification.evidence import Evidence
-from idea_explorer.domain.verification.rules import Unsupported, find_unsupported
 from idea_explorer.domain.verification.words import find_words, plain_text, remove_links
+
+if TYPE_CHECKING:
+    from idea_explorer.domain.verification.evidence import Evidence
+    from idea_explorer.domain.verification.rules import Unsupported
 
 MAX_CLAIMS = 60  # that the section lists
 MAX_CLAIM = 160  # characters of each
@@ -73,12 +77,16 @@ class Passages:
     def read(self, targets: Iterable[str]) -> Evidence:
         """The texts of these sources, with their titles, as the rules read them. Each source is read once."""
         keys = tuple(key for key in dict.fromkeys(map(self.key, targets)) if key in self._texts)
+        from idea_explorer.domain.verification.combined import CombinedEvidence
+
         if keys not in self._combined:
             parts = [self._read_source(key) for key in keys]
             self._combined[keys] = parts[0] if len(parts) == 1 else CombinedEvidence(parts)
         return self._combined[keys]
 
     def _read_source(self, key: str) -> Evidence:
+        from idea_explorer.domain.verification.evidence import Evidence
+
         if key not in self._read:
             self._read[key] = Evidence([*self._texts[key]], [*self._titles.get(key, ())])
         return self._read[key]
@@ -89,8 +97,13 @@ def check_by_rule(
 ) -> list[Claim]:
     """The cited sentences of a report. One that no rule objects to is unchecked: whether the rest of it
     follows from its passages is for a model to say. So are those that there is no time for."""
+    if not (sentences := find_cited_sentences(report)):
+        return []
+    from idea_explorer.domain.verification.evidence import Evidence
+    from idea_explorer.domain.verification.rules import find_unsupported
+
     claims: list[Claim] = []
-    for cited in find_cited_sentences(report):
+    for cited in sentences:
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         evidence = Evidence(()) if out_of_time() else passages.read(cited.targets)
@@ -112,6 +125,8 @@ def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]
     """The claims of a correction, and what was unsupported before and stands there in the same words without
     a source that can be read: to drop a link is no correction."""
     refuted = {key: c for c in earlier if c.verdict == "unsupported" for key in _wordings(c.text)}
+    if not refuted:
+        return [*claims]
     cited = iter(claims)
     found: list[Claim] = []
     for sentence in find_sentences(report):

@@ -1,0 +1,75 @@
+"""Calls that are made a little later, unless they are cancelled. One thread waits for them all."""
+
+import heapq
+import itertools
+import threading
+import time
+from collections.abc import Callable
+
+from idea_explorer.domain.threads import run_in_thread
+
+LINGER_SECONDS = 1.0  # that the thread waits for another alarm before it ends
+
+
+class Alarm:
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._call is None
+
+    def cancel(self) -> None:
+        self._call = None
+
+    def ring(self) -> None:
+        if call := self._call:
+            call()
+
+
+class Alarms:
+    """Most alarms are cancelled before their time. So that one costs no more than an entry in a list, the
+    thread is woken only for an alarm that is due before those it sleeps for; it drops what was cancelled
+    when that would have been due."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._numbers = itertools.count()  # an order for alarms of the same moment
+        self._set: list[tuple[float, int, Alarm]] = []
+        self._sleeps_until = 0.0
+        self._is_running = False
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Alarm:
+        """`call`, which must not raise, is made in a thread of its own."""
+        alarm = Alarm(call)
+        at = time.monotonic() + seconds
+        with self._changed:
+            heapq.heappush(self._set, (at, next(self._numbers), alarm))
+            if not self._is_running:
+                self._is_running = True
+                run_in_thread(self._ring, name="alarms")
+            elif at < self._sleeps_until:
+                self._changed.notify()
+        return alarm
+
+    def _ring(self) -> None:
+        while alarm := self._wait():
+            run_in_thread(alarm.ring, name="alarm")
+
+    def _wait(self) -> Alarm | None:
+        """The next alarm that is due; None once there was none for a while."""
+        with self._changed:
+            while True:
+                while self._set and self._set[0][2].is_cancelled:
+                    heapq.heappop(self._set)
+                now = time.monotonic()
+                if self._set and self._set[0][0] <= now:
+                    return heapq.heappop(self._set)[2]
+                self._sleeps_until = self._set[0][0] if self._set else now + LINGER_SECONDS
+                woken = self._changed.wait(self._sleeps_until - now)
+                if not (self._set or woken):
+                    self._is_running = False
+                    return None
+
+
+ALARMS = Alarms()

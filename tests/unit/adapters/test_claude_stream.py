@@ -1,0 +1,123 @@
+"""A stream of Claude's, from its bytes to the words that a watcher gets."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader
+from idea_explorer.domain.json import Block
+from idea_explorer.domain.usage import Usage
+from idea_explorer.ports import ModelAnswer
+
+
+@dataclass
+class Watched:
+    seen: list[str] = field(default_factory=list)
+
+    def tick(self) -> None:
+        pass
+
+    def text(self, delta: str) -> None:
+        self.seen.append(f"text {delta}")
+
+    def thinking(self, delta: str) -> None:
+        self.seen.append(f"thinking {delta}")
+
+    def block(self, block: Block) -> None:
+        self.seen.append(f"block {block['type']}")
+
+    def usage(self, usage: Usage) -> None:
+        pass
+
+
+@dataclass
+class Response:
+    """A response whose body arrives in these pieces."""
+
+    pieces: Sequence[bytes]
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        yield from self.pieces
+
+
+@dataclass
+class Stream:
+    response: Response
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def read(*pieces: bytes) -> tuple[ModelAnswer, list[str]]:
+    watched = Watched()
+    message = MessageBuilder(watched)
+    reader = StreamReader(
+        lambda: cast("Any", Stream(Response(pieces))),
+        watched.tick,
+        message.show,
+        grace_seconds=0.0,
+    )
+    with reader as events:
+        for event in events:
+            message.add_event(event)
+    message.show()
+    return message.build(), watched.seen
+
+
+def event(kind: str, **fields: object) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def words(kind: str, index: int, *deltas: str) -> list[bytes]:
+    return [
+        event("content_block_start", index=index, content_block={"type": kind, kind: ""}),
+        *(
+            event("content_block_delta", index=index, delta={"type": f"{kind}_delta", kind: delta})
+            for delta in deltas
+        ),
+        event("content_block_stop", index=index),
+    ]
+
+
+BEGIN = event("message_start", message={"usage": {"input_tokens": 3}})
+END = [
+    event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
+    event("message_stop"),
+]
+ALL = [BEGIN, *words("thinking", 0, "Is ", "it?"), *words("text", 1, "Tea ", "für ", "two."), *END]
+
+
+def test_words_that_came_together_are_handed_on_together() -> None:
+    answer, seen = read(b"".join(ALL))
+
+    assert seen == ["thinking Is it?", "block thinking", "text Tea für two.", "block text"]
+    assert [block.get("text") or block.get("thinking") for block in answer.content] == [
+        "Is it?",
+        "Tea für two.",
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1_000])
+def test_an_answer_is_the_same_however_its_bytes_are_cut(size: int) -> None:
+    whole = b"".join(ALL)
+    answer, seen = read(*(whole[at : at + size] for at in range(0, len(whole), size)))
+
+    expected, _ = read(whole)
+    assert answer == expected
+    shown = "".join(each.removeprefix("text ") for each in seen if each.startswith("text "))
+    assert shown == "Tea für two."
+
+
+def test_a_block_whose_end_was_not_sent_keeps_its_words() -> None:
+    without_stop = words("text", 0, "Tea.")[:-1]
+
+    answer, seen = read(BEGIN, *without_stop, *END)
+
+    assert (answer.content, seen) == ([{"type": "text", "text": "Tea."}], ["text Tea."])

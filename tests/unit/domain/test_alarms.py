@@ -1,0 +1,60 @@
+"""Calls that are made a little later."""
+
+import queue
+import threading
+
+import pytest
+
+from idea_explorer.domain.alarms import Alarms
+
+
+def test_alarms_ring_in_the_order_of_their_times() -> None:
+    rung: queue.SimpleQueue[str] = queue.SimpleQueue()
+    alarms = Alarms()
+    alarms.call_later(0.2, lambda: rung.put("late"))
+    alarms.call_later(0.02, lambda: rung.put("early"))
+
+    assert [rung.get(timeout=5) for _ in range(2)] == ["early", "late"]
+
+
+def test_a_cancelled_alarm_does_not_ring() -> None:
+    rung: queue.SimpleQueue[str] = queue.SimpleQueue()
+    alarms = Alarms()
+    alarms.call_later(0.01, lambda: rung.put("cancelled")).cancel()
+    alarms.call_later(0.05, lambda: rung.put("kept"))
+
+    assert rung.get(timeout=5) == "kept"
+    assert rung.empty()
+
+
+def test_a_call_that_takes_long_does_not_delay_the_others() -> None:
+    rung = threading.Event()
+    release = threading.Event()
+    alarms = Alarms()
+
+    def wait() -> None:
+        release.wait(5)
+
+    alarms.call_later(0.0, wait)
+    alarms.call_later(0.02, rung.set)
+
+    assert rung.wait(2)
+    release.set()
+
+
+def test_alarms_share_one_thread_however_many_are_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[str] = []
+    start = threading.Thread.start
+
+    def count(thread: threading.Thread) -> None:
+        started.append(thread.name)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", count)
+    alarms = Alarms()
+    for _ in range(200):
+        alarms.call_later(0.05, lambda: None).cancel()
+
+    assert len(started) <= 1
