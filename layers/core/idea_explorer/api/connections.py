@@ -109,12 +109,12 @@ class JoinedWrites:
 
     def write(self, data: bytes) -> None:
         if data and not self._parts:
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self.flush)
         if data:
             self._parts.append(data)
 
     def close(self) -> None:
-        self._flush()
+        self.flush()
         self._transport.close()
 
     def abort(self) -> None:
@@ -124,7 +124,7 @@ class JoinedWrites:
     def get_write_buffer_size(self) -> int:
         return self._transport.get_write_buffer_size() + sum(map(len, self._parts))
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._parts:
             self._transport.write(b"".join(self._parts))
             self._parts.clear()
@@ -159,7 +159,8 @@ class Connection(H11Protocol):
         return cast("RequestResponseCycle | None", self.cycle)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast("asyncio.Transport", JoinedWrites(transport, self.loop)))
+        self._writes = JoinedWrites(transport, self.loop)
+        super().connection_made(cast("asyncio.Transport", self._writes))
         self.peer = self.client[0] if self.client else ""
         if self._registry.admit(self):
             self._expect_head()
@@ -184,6 +185,7 @@ class Connection(H11Protocol):
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio looks at the result
         """A peer that has sent a whole request and then closed its side still gets the response."""
+        self._writes.flush()  # what follows may close the connection
         exchange = self.exchange
         if exchange is None or exchange.response_complete or exchange.more_body:
             return False

@@ -9,9 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
-from heapq import nlargest
-from operator import itemgetter
+from functools import cached_property
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
@@ -36,7 +34,8 @@ MIN_SUBJECT = 3  # words: a shorter title is part of too many ideas
 MIN_SCORE = 0.3
 STEM_LENGTH = 7
 MAX_SIMILAR = 5
-MAX_CACHED = 20  # letters: longer words are rare
+MAX_CACHED = 20_000  # words, of which most documents have a thousand
+MAX_CACHED_LENGTH = 20  # letters: longer words are rare
 
 _WORD = re.compile(r"\w+")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -186,11 +185,29 @@ def _sum(terms: Iterable[str], rarity: dict[str, float]) -> float:
 
 def _find_frequent_terms(text: str) -> tuple[str, ...]:
     """The most frequent terms of a text, which is not about its numbers."""
-    counted: dict[str, int] = {}
-    for word, times in Counter(_words(text)).items():  # a text repeats most of its words
-        for term in _cached_terms(word) if len(word) <= MAX_CACHED else _find_text_terms(word):
-            counted[term] = counted.get(term, 0) + times
-    return tuple(term for term, _ in nlargest(MAX_TERMS, counted.items(), key=itemgetter(1)))
+    words = _words(text)
+    if text.isascii():
+        counted = Counter(map(_CACHE.__getitem__, words))
+        del counted[""]
+    else:
+        counted = Counter(term for word in words for term in _find_text_terms(word))
+    return tuple(term for term, _ in counted.most_common(MAX_TERMS))
+
+
+class _TermCache(dict[str, str]):
+    """The term of each word of ASCII letters, empty for one that says nothing: documents of one team have
+    most of their words in common."""
+
+    def __missing__(self, word: str) -> str:
+        term = "".join(_find_text_terms(word))
+        if len(self) >= MAX_CACHED:
+            self.clear()
+        if len(word) <= MAX_CACHED_LENGTH:
+            self[word] = term
+        return term
+
+
+_CACHE = _TermCache()
 
 
 def _words(text: str) -> list[str]:
@@ -200,10 +217,6 @@ def _words(text: str) -> list[str]:
 
 def _find_text_terms(word: str) -> Sequence[str]:
     return () if _is_number(word) else _find_terms(word)
-
-
-# documents of one team have most of their words in common
-_cached_terms = lru_cache(maxsize=20_000)(_find_text_terms)
 
 
 def _find_terms(word: str) -> Sequence[str]:
