@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
 
-from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExplorerError, ExternalError
 from idea_explorer.domain.events import (
     AnswerStarted,
     AnyEvent,
@@ -31,19 +32,18 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.deps import Deps
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import EventLog, EventSink
+    from idea_explorer.ports import EventLog, EventSink, Transcript
 
 
 class History:
-    """Stores events under the exploration's lease.
+    """Adds the events of a run to its transcript, which stores them in one transaction with its entries.
 
     Where an answer broke off after some of it was stored, the next one begins with `message_start`
     again: clients then drop what came after the last `step_finished`.
     """
 
-    def __init__(self, log: EventLog, exploration: Exploration) -> None:
-        self._log = log
-        self._exploration = exploration
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
         self._start: MessageStart | None = None
         self._unfinished = False
 
@@ -63,71 +63,47 @@ class History:
                 self._unfinished = False
             case _:
                 pass
-        self._log.append(self._exploration.id, self._exploration.lease, event)
+        self._transcript.add_event(event)
 
 
-class GroupedText:
-    """Collects deltas of one kind for so many seconds, also if no other follows. Any other event sends
-    them first, which keeps the order."""
+class Flusher:
+    """Stores what a run has added to its transcript, at most so many seconds after `schedule`: nobody should
+    wait for what they follow while a tool works or a model pauses."""
 
-    def __init__(self, inner: EventSink, clock: Clock, seconds: float) -> None:
-        self._inner = inner
-        self._clock = clock
+    def __init__(self, flush: Callable[[], None], seconds: float) -> None:
+        self._flush = flush
         self._seconds = seconds
-        self._kind: type[TextDelta | ThinkingDelta] = TextDelta
-        self._parts: list[str] = []
-        self._since = 0.0
-        self._timer: threading.Timer | None = None
+        self._scheduled = threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
         self._failure: Exception | None = None
-        self._lock = threading.Lock()
 
-    def emit(self, event: RunEvent) -> None:
-        with self._lock:
-            self._raise_failure()
-            if isinstance(event, TextDelta | ThinkingDelta):
-                self._collect(event)
-            else:
-                self._flush()
-                self._inner.emit(event)
-
-    def flush(self) -> None:
-        """Send what was collected, before something later is stored."""
-        with self._lock:
-            self._raise_failure()
-            self._flush()
-
-    def _collect(self, delta: TextDelta | ThinkingDelta) -> None:
-        if type(delta) is not self._kind:
-            self._flush()
-            self._kind = type(delta)
-        if not self._parts:
-            self._since = self._clock.monotonic()
-            self._timer = threading.Timer(self._seconds, self._flush_in_time)
-            self._timer.daemon = True
-            self._timer.start()
-        self._parts.append(delta.content)
-        if self._clock.monotonic() - self._since >= self._seconds:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._parts:
-            self._inner.emit(self._kind(content="".join(self._parts)))
-            self._parts.clear()
-
-    def _flush_in_time(self) -> None:
-        """For a model that pauses after a word. A failure, such as a lost lease, is raised in the run."""
-        with self._lock:
-            try:
-                self._flush()
-            except Exception as error:  # noqa: BLE001  raised again at the next event
-                self._failure = error
-
-    def _raise_failure(self) -> None:
+    def schedule(self) -> None:
+        """Raises what the thread has failed with, such as LeaseLostError. A store that cannot be reached is
+        no failure: it is tried again."""
         if self._failure is not None:
             raise self._failure
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="flusher", daemon=True)
+            self._thread.start()
+        self._scheduled.set()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._scheduled.set()
+
+    def _run(self) -> None:
+        while self._failure is None:
+            self._scheduled.wait()
+            if self._closed.wait(self._seconds):
+                return
+            self._scheduled.clear()
+            try:
+                self._flush()
+            except ExternalError:
+                self._scheduled.set()
+            except Exception as error:  # noqa: BLE001  raised in the run, at its next event
+                self._failure = error
 
 
 class BranchSink:
@@ -186,6 +162,11 @@ def describe_branch_end(ended: Exploration) -> list[AnyEvent]:
     ]
 
 
+def emit_all(events: Iterable[AnyEvent], sink: EventSink) -> None:
+    for event in events:
+        sink.emit(event)
+
+
 class FanOutSink:
     def __init__(self, sinks: Sequence[EventSink]) -> None:
         self._sinks = sinks
@@ -196,28 +177,43 @@ class FanOutSink:
 
 
 class RecordingSink:
-    """Stores the events of a run, text in groups, and forwards them to the other sinks."""
+    """Stores the events of a run and its record with its transcript; forwards events to the other sinks."""
 
-    def __init__(self, exploration: Exploration, sinks: Sequence[EventSink], deps: Deps) -> None:
-        self._explorations = deps.explorations
-        history = History(deps.events, exploration)
-        self._history = GroupedText(history, deps.clock, deps.text_seconds)
+    def __init__(self, transcript: Transcript, sinks: Sequence[EventSink], deps: Deps) -> None:
+        self._transcript = transcript
+        self._history = History(transcript)
+        self._flusher = Flusher(transcript.flush, deps.text_seconds)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:
         self._history.emit(event)
+        self._flusher.schedule()
         self._others.emit(event)
 
     def save(self, exploration: Exploration, *events: AnyEvent) -> None:
-        """Store the record and its events, both or neither."""
-        self._history.flush()
-        self._explorations.save(exploration, events)
-        self.forward(*events)
-
-    def forward(self, *events: AnyEvent) -> None:
-        """Send events that are stored already to the other sinks."""
+        """Store the record and its events, with everything that was added before; all or nothing."""
         for event in events:
-            self._others.emit(event)
+            self._transcript.add_event(event)
+        self._transcript.set_record(exploration)
+        self._transcript.flush()
+        emit_all(events, self._others)
+
+    def save_soon(self, exploration: Exploration) -> None:
+        """Store the record with the next entry or event, and before anything acts on it."""
+        self._transcript.set_record(exploration)
+        self._flusher.schedule()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Store what is left. A run that fails for another reason fails for that."""
+        self._flusher.close()
+        if kind is None:
+            self._transcript.flush()
+        elif issubclass(kind, Exception):
+            with suppress(ExplorerError):
+                self._transcript.flush()
 
 
 def save_end(
