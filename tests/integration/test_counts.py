@@ -11,7 +11,8 @@ from tests.performance.counts import count_deployed, count_embedded
 def test_an_exploration_on_this_machine_makes_few_transactions(tmp_path: Path) -> None:
     counts = count_embedded(tmp_path)
 
-    assert counts.transactions <= 25
+    assert counts.transactions <= 20
+    assert counts.reads <= 35
 
 
 def test_an_exploration_in_a_deployment_makes_few_requests(
@@ -21,4 +22,7 @@ def test_an_exploration_in_a_deployment_makes_few_requests(
 
     counts = count_deployed(tmp_path)
 
-    assert counts.total <= 60
+    assert counts.total <= 44
+    assert counts.requests["dynamodb TransactWriteItems"] <= 17
+    assert counts.requests["s3 PutObject"] <= 6
+    assert counts.write_units <= 225

@@ -1,4 +1,5 @@
-"""What one exploration asks of the stores: transactions and fsyncs, requests to AWS and their price, threads.
+"""What one exploration asks of the stores: transactions and fsyncs, requests to AWS and their price, threads;
+and how long lists and events of a full store take to read.
 
     python -m tests.performance.counts
 
@@ -13,19 +14,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import timeit
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.deadline import Deadline
+from idea_explorer.domain.events import ToolCallStart
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.observability.logging import SilentLog
-from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
+from idea_explorer.ports import Filter, ModelAnswer, ModelRequest, Watcher
 from idea_explorer.settings import Settings
 from idea_explorer.tools.research import research_tools
 from idea_explorer.usecases.admission import admit
@@ -36,6 +43,7 @@ from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import enqueue, submit
 from idea_explorer.wiring.deps import cloud_deps, local_deps
 from tests.fakes.aws import REGION, fake_aws
+from tests.fakes.clock import START, ManualClock
 from tests.fakes.counting import AwsCounts, LocalCounts, count_aws, count_local
 from tests.fakes.models import ScriptedModel, calls, says
 from tests.fakes.reports import business
@@ -44,6 +52,7 @@ CALLS = (3, 3, 2, 2)  # tool calls of each step; the fifth writes the report
 WORDS = 900  # of each document: about 6 KB
 DAILY_USD = 50.0  # a limit, so that budgets are reserved
 NEVER = 3_600.0  # seconds after which text is stored: the model is quicker, on any machine
+ROWS = 10_000
 EXPLORATIONS = 1_000  # for which the price is printed
 
 
@@ -121,7 +130,7 @@ def count_deployed(folder: Path) -> AwsCounts:
 
 def _deployed(settings: Settings) -> Deps:
     deps = cloud_deps(settings, SilentLog())
-    return replace(deps, research=lambda: None, text_seconds=NEVER)
+    return replace(deps, research=lambda: None, clock=ManualClock(), text_seconds=NEVER)
 
 
 def _explore(exploration_id: ExplorationId, deps: Deps) -> None:
@@ -146,6 +155,7 @@ def run_embedded(folder: Path) -> None:
         local_deps(settings, SilentLog()),
         engine=lambda: engine,
         publisher=lambda: None,
+        clock=ManualClock(),
         text_seconds=NEVER,
     )
     queued = submit(REQUEST, "ada", deps, by_command=True)
@@ -165,6 +175,40 @@ def count_syncs() -> int | None:
     return len(re.findall(r"\bf(?:data)?sync\(", done.stderr))
 
 
+def fill(store: SqliteStore, count: int) -> Exploration:
+    """So many explorations of one owner, of which a few differ, and as many events of the last of them."""
+    for number in range(count):
+        mode = "business" if number % (count // 4) else "exploration"
+        request = REQUEST.model_copy(update={"mode": mode})
+        last = Exploration.new(request, "ada", at=START + timedelta(seconds=number))
+        store.create(last)
+    taken = store.take_over(last.id, lambda e: e.started(at=START))
+    transcript = store.open(taken.id, taken.lease)
+    for number in range(count):
+        transcript.add_event(ToolCallStart(tool_call_id=str(number), tool_name="a", input={}))
+    transcript.flush()
+    return taken
+
+
+def time_reads(folder: Path) -> dict[str, float]:
+    """Milliseconds that each read takes with so many rows, the best of five."""
+    store = SqliteStore(folder / "store.db")
+    last = fill(store, ROWS)
+    wanted = {
+        "list": Filter(),
+        "list by status": Filter(status="running"),
+        "list by mode": Filter(mode="exploration"),
+        "list by status and mode": Filter(status="queued", mode="exploration"),
+    }
+    reads: dict[str, Callable[[], object]] = {
+        name: partial(store.page, "ada", only, limit=20, cursor=None)
+        for name, only in wanted.items()
+    }
+    reads["the last 100 events"] = partial(store.read, last.id, after=ROWS - 100)
+    reads["no new event"] = partial(store.read, last.id, after=ROWS)
+    return {name: 1_000 * min(timeit.repeat(read, number=1)) for name, read in reads.items()}
+
+
 @contextmanager
 def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
@@ -180,6 +224,8 @@ def main() -> None:
         local = count_embedded(folder)
     with _folder() as folder:
         aws = count_deployed(folder)
+    with _folder() as folder:
+        times = time_reads(folder)
     syncs = count_syncs()
     print("An exploration of five steps and ten tool calls\n\nOn this machine")
     print(f"{local.transactions:8}  transactions\n{local.reads:8}  reads")
@@ -192,6 +238,9 @@ def main() -> None:
     print(
         f"{aws.usd * EXPLORATIONS:8.3f}  dollars per {EXPLORATIONS:,} explorations: table, bucket"
     )
+    print(f"\nOn this machine, with {ROWS:,} explorations, and as many events of one of them")
+    for name, milliseconds in times.items():
+        print(f"{milliseconds:8.2f}  ms: {name}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ import pytest
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import make_private_file
 from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.ports import Filter
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS words (word TEXT);"
 THREADS, PROCESSES, FILES = 8, 4, 10
@@ -178,3 +180,20 @@ def test_a_commit_that_fails_fails_for_all_who_share_it(tmp_path: Path) -> None:
 
     assert len(failures) == 2
     assert db.rows("SELECT * FROM words") == []
+
+
+def test_a_filtered_list_reads_no_record_that_it_does_not_show(tmp_path: Path) -> None:
+    """Of ten thousand records that takes a millisecond instead of twenty."""
+    store = SqliteStore(tmp_path / "a.db")
+    db = sqlite3.connect(tmp_path / "a.db")
+    asked: list[str] = []
+    store._db._connection.set_trace_callback(asked.append)
+    wanted = [Filter(), Filter(status="failed"), Filter(mode="business"), Filter(toolset="code")]
+    for only in wanted:
+        store.page("ada", only, limit=20, cursor=None)
+
+    for query in asked:
+        ((_, _, _, plan),) = db.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+        assert "INDEX listed (owner=? AND position>?)" in plan
+    assert len(asked) == len(wanted)
+    db.close()
