@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # In the order of the folders, which begins with the longest: at the end, short ones keep all workers busy.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test guides check static format format-check lint types imports openapi lock clean
+.PHONY: help setup demo test long check static format format-check lint types imports openapi lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +38,8 @@ demo: $(RUNTIME) ## Run one exploration on this machine: no key, no AWS, no GitH
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-guides: $(DEV) ## Follow the guides and the runbook in docs/ to the letter
-	@$(BIN)/pytest -n $(WORKERS) -m slow tests/integration/project tests/integration/test_injection.py
+long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
+	@$(BIN)/pytest -n $(WORKERS) -m long
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered

@@ -19,6 +19,7 @@ def commits_of(repository: Repository, exploration_id: str) -> list[Commit]:
     return [commit for commit in repository.log() if exploration_id in commit.message]
 
 
+@pytest.mark.long
 def test_a_report_becomes_one_commit_that_names_its_exploration(
     stack: Stack, repository: Repository, ada: httpx.Client
 ) -> None:
@@ -66,6 +67,7 @@ def test_a_limit_of_github_is_waited_for_by_the_workflow(
     github.faults.clear()
 
 
+@pytest.mark.long
 def test_a_rotated_token_is_used_without_a_deploy(stack: Stack, github: FakeGitHub) -> None:
     github.grant("a-new-token", REPOSITORY, "write")
     github.access.revoke(GITHUB_TOKEN)

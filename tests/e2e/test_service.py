@@ -45,6 +45,7 @@ def history(stack: Stack, exploration_id: ExplorationId) -> list[str]:
     return [event.data for event in stack.stores.events.read(exploration_id)]
 
 
+@pytest.mark.long
 def test_a_raw_queue_message_ends_completed(stack: Stack) -> None:
     (exploration_id,) = stack.send({"idea": "Bees on roofs", "deadline_seconds": 60})
 
@@ -56,6 +57,7 @@ def test_a_raw_queue_message_ends_completed(stack: Stack) -> None:
     assert stack.wait_for_execution(exploration_id) == "SUCCEEDED"
 
 
+@pytest.mark.long
 def test_the_same_message_five_times_runs_once(stack: Stack, minds: Minds) -> None:
     minds.about("Only once", answer(text(REPORT)))
 
@@ -109,6 +111,7 @@ def test_a_message_lost_before_the_queue_is_swept_up(stack: Stack) -> None:
     assert stack.wait_until_final(lost.id).status == "completed"
 
 
+@pytest.mark.long
 def test_a_function_killed_in_its_run_is_tried_again_and_completes(
     stack: Stack, minds: Minds
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_poison_message_is_set_aside(stack: Stack, body: str) -> None:
     stack.wait(lambda: body in stack.dead_letters())
 
 
+@pytest.mark.long
 def test_a_poison_message_fails_the_exploration_it_names(stack: Stack) -> None:
     named = stored(stack, "Named by a broken message")
     body = json.dumps({"id": named.id, "run": "one"})
@@ -143,6 +147,7 @@ def test_a_poison_message_fails_the_exploration_it_names(stack: Stack) -> None:
     stack.wait(lambda: body in stack.dead_letters())
 
 
+@pytest.mark.long
 def test_every_line_of_a_run_names_the_exploration_and_none_a_secret(stack: Stack) -> None:
     (exploration_id,) = stack.send({"idea": "A logged idea about bees"})
     stack.wait_until_final(exploration_id)

@@ -62,6 +62,7 @@ def tokens_of(stack: Stack) -> list[str]:
     return [token["owner"] for token in json.loads(value)]
 
 
+@pytest.mark.long
 def test_it_goes_through_every_part_and_leaves_nothing_in_the_repository(
     stack: Stack, minds: Minds, repository: Repository, tmp_path: Path
 ) -> None:

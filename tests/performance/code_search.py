@@ -76,6 +76,8 @@ def main() -> int:
 
         def grep(pattern: str) -> int:
             options = ["--no-config", "--no-ignore", "--hidden", "--max-filesize=1M", "--count"]
+            # outside git, the folders that tools write are not searched
+            options.append("--glob=!*.egg-info")
             ran = subprocess.run(
                 [ripgrep, *options, "--no-filename", "-e", pattern, str(root)],
                 capture_output=True,

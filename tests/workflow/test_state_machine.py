@@ -35,10 +35,12 @@ def complaints(definition: dict[str, Any]) -> list[str]:
     return [f"{finding.rule.id} {finding.message}" for finding in found]
 
 
+@pytest.mark.long
 def test_the_rendered_definition_is_valid() -> None:
     assert complaints(DEFINITION) == []
 
 
+@pytest.mark.long
 def test_a_broken_definition_would_be_found() -> None:
     broken = json.loads(json.dumps(DEFINITION))
     del broken["States"]["Notify"]["Resource"]

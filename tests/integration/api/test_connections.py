@@ -155,6 +155,7 @@ def test_a_bad_chunk_reaches_nothing(
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.long
 def test_heads_and_bodies_that_drip_are_ended_in_total_time(
     hasty_server: ApiServer, called: Called
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_connection_that_says_nothing_is_closed(hasty_server: ApiServer) -> No
         assert silent.seconds_to_close() < 2
 
 
+@pytest.mark.long
 def test_an_idle_connection_is_kept_longer_than_a_head_may_take(hasty_server: ApiServer) -> None:
     with RawConnection(hasty_server.url) as idle:
         idle.request("GET", "/health")

@@ -180,6 +180,7 @@ def test_a_run_that_dies_with_the_server_is_taken_up_by_the_next(tmp_path: Path)
     assert len(model.requests) == 3  # the tool's step, the one that died, and its repetition
 
 
+@pytest.mark.long
 def test_a_run_whose_worker_is_killed_is_taken_up_once_by_the_next(tmp_path: Path) -> None:
     steps = [
         answer(tool_use("list_research", {})),
@@ -216,6 +217,7 @@ def test_it_ends_when_asked_to(tmp_path: Path, number: signal.Signals) -> None:
     assert served.end(number) == 0
 
 
+@pytest.mark.long
 def test_a_terminal_that_closes_costs_a_run_no_attempt(tmp_path: Path) -> None:
     with FakeAnthropic(ByConversation([answer(REPORT, fault=hang(times=1))])) as model:
         env = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}

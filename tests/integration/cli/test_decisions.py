@@ -131,6 +131,7 @@ def test_a_dangerous_change_is_not_approved_with_the_others(
         assert (folder / "Makefile").read_text() == "new b\n"
 
 
+@pytest.mark.long
 def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str, Path]) -> None:
     idea, exploration_id, folder = waiting
     first, second = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
@@ -155,6 +156,7 @@ def test_the_first_decision_stands_and_the_next_is_told(waiting: tuple[Idea, str
     assert (folder / "b.txt").read_text() == "new b\n"
 
 
+@pytest.mark.long
 def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, str, Path]) -> None:
     idea, exploration_id, folder = waiting
 
@@ -172,6 +174,7 @@ def test_cancelled_while_it_waits_it_ends_without_a_report(waiting: tuple[Idea, 
     assert (folder / "a.txt").read_text() == "old a\n"
 
 
+@pytest.mark.long
 def test_left_alone_it_ends_partial_and_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

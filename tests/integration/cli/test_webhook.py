@@ -114,6 +114,7 @@ def test_the_doctor_names_the_default_and_keeps_its_address(
     assert "s3cret" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_served_exploration_tells_when_it_is_tried_again_also_after_a_crash(
     tmp_path: Path,
 ) -> None:

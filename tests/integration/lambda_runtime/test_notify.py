@@ -30,6 +30,7 @@ def ended(settings: Settings, **request: Any) -> Exploration:
     return over
 
 
+@pytest.mark.long
 def test_a_receiver_that_is_down_fails_the_call_by_the_name_that_the_workflow_knows(
     aws: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +45,7 @@ def test_a_receiver_that_is_down_fails_the_call_by_the_name_that_the_workflow_kn
     assert (stored.delivery.attempts, stored.delivery.rounds) == (3, 1)
 
 
+@pytest.mark.long
 def test_where_no_workflow_asked_the_record_alone_says_that_it_is_tried_again(
     aws: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

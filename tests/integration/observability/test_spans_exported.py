@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.command import Done, idea
 from tests.fakes.otlp_collector import FakeCollector
 
@@ -74,6 +76,7 @@ def test_the_environment_names_the_service_and_asks_for_contents(tmp_path: Path)
     assert any(b"beekeepers" in spans.SerializeToString() for spans in collector.sent)
 
 
+@pytest.mark.long
 def test_a_collector_that_is_not_there_fails_no_run(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: connections are refused

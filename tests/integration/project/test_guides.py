@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.guides import Newcomer
 
-pytestmark = pytest.mark.slow  # `make guides`, which CI runs after the tests
+pytestmark = pytest.mark.long  # each installs the project and runs its tests
 
 DEFINITIONS = "tests/unit/tools/test_definitions.py"
 TOOLSETS = "tests/unit/domain/test_toolsets.py"

@@ -3,9 +3,12 @@
 import statistics
 from pathlib import Path
 
+import pytest
+
 from tests.performance.estimates import RUNS, measure
 
 
+@pytest.mark.long
 def test_nine_of_ten_runs_take_what_was_estimated(tmp_path: Path) -> None:
     rows = measure(tmp_path)
 

@@ -157,6 +157,7 @@ def test_a_file_is_read_up_to_its_limit_and_no_larger_one(tmp_path: Path) -> Non
     assert caught.value.size == LIMIT
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("swapped", ["d", "d/x"], ids=["a folder", "the file"])
 def test_what_is_exchanged_for_a_link_meanwhile_is_never_followed(
     tmp_path: Path, swapped: str

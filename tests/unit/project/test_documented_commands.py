@@ -71,6 +71,7 @@ def demo_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_the_examples_work_without_a_key_and_write_only_to_the_demo(demo_folder: Path) -> None:
     runs = [
         command

@@ -17,7 +17,7 @@ SIZE = 5_000
 # In CPU seconds. What takes longer is measured again at two larger sizes, of which the one takes half the
 # time of the other if it is linear and a quarter if it is quadratic, on a busy machine as well.
 SUSPECT = 0.02
-LARGE = 30_000
+LARGE = 12_000
 MAX_RATIO = 3.0
 
 

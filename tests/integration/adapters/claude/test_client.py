@@ -252,6 +252,7 @@ def thinks(seconds: float) -> FakeAnthropic:
     return FakeAnthropic([turn], ping_seconds=0.2)
 
 
+@pytest.mark.long
 def test_a_silence_with_pings_outlasts_the_time_for_a_dead_connection() -> None:
     deadline = Deadline.after(ManualClock(), seconds=30)
     with thinks(1.5) as server:

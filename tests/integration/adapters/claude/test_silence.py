@@ -47,6 +47,7 @@ def run(folder: Path, turns: list[Entry], ping_seconds: float, deadline: int) ->
     return outcome, time.monotonic() - began
 
 
+@pytest.mark.long
 def test_a_model_that_thinks_in_silence_is_waited_for(tmp_path: Path) -> None:
     outcome, took = run(tmp_path, script(2.0, 1.5), 0.5, 60)
     assert (outcome["status"], outcome["stats"]["steps"]) == ("completed", 1)
@@ -62,6 +63,7 @@ def test_a_hundred_seconds_of_thinking_with_pings_as_far_apart_as_they_are(tmp_p
     print(f"completed after {took:.0f} s, of which 100 s were silent but for pings")
 
 
+@pytest.mark.long
 def test_a_cancel_in_the_silence_takes_less_than_two_seconds(tmp_path: Path) -> None:
     ended: list[Exploration] = []
     with FakeAnthropic(script(60.0, 0.0), ping_seconds=PING_SECONDS) as server:

@@ -264,6 +264,7 @@ def land_at_once(crowd: Desk, github: FakeGitHub, repo: Repository, count: int) 
     assert refused >= 1
 
 
+@pytest.mark.long
 def test_eight_at_once_all_land_when_github_refuses_some(
     crowd: Desk, github: FakeGitHub, repo: Repository
 ) -> None:

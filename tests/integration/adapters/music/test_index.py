@@ -257,6 +257,7 @@ def test_every_filtered_field_has_an_index_also_in_a_collection_of_an_earlier_ve
         assert QdrantTrackIndex(qdrant.url, "tracks", LEXICON).search("storm", 10).total
 
 
+@pytest.mark.long
 def test_three_hundred_requests_break_no_rule_of_qdrant_s_description() -> None:
     queries = ["sad storm", "rooftop", "newborn", "ümlaut", '" OR "', "x" * 2_000, "melancholic"]
     with FakeQdrant() as qdrant:

@@ -186,6 +186,7 @@ def test_an_address_elsewhere_is_no_link(address: object) -> None:
     assert tidal_address(address) is None
 
 
+@pytest.mark.long
 def test_three_hundred_requests_break_no_rule_of_tidal_s_description(
     server: FakeTidal, tidal: Tidal
 ) -> None:

@@ -51,6 +51,7 @@ def found(answer: dict[str, list[dict[str, object]]], key: str) -> set[tuple[obj
     return {(item["file"], item["line"]) for item in answer[key]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["BaseModel", "FieldInfo", "Color", "ValidationInfo", "NoSuchClass"]
 )

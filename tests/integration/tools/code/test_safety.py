@@ -159,6 +159,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[CodeBench, Path]:
     return CodeBench(folder / "cache").over_folder(fill(folder / "project", HOSTILE)), out
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(path=hostile_paths())
 def test_no_path_leads_out_by_any_tool(hostile: tuple[CodeBench, Path], path: str) -> None:
