@@ -18,7 +18,7 @@ import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,17 @@ class StreamingModel(ScriptedModel):
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         by_word: Any = _ByWord(watcher)
         return super().answer(request, by_word, deadline)
+
+
+@dataclass
+class Ticking(ManualClock):
+    """Every record has a time of its own, and no second passes, however slow the machine is."""
+
+    ticks: int = 0
+
+    def now(self) -> datetime:
+        self.ticks += 1
+        return super().now() + timedelta(milliseconds=self.ticks)
 
 
 class _ByWord:
@@ -130,7 +141,7 @@ def count_deployed(folder: Path) -> AwsCounts:
 
 def _deployed(settings: Settings) -> Deps:
     deps = cloud_deps(settings, SilentLog())
-    return replace(deps, research=lambda: None, clock=ManualClock(), text_seconds=NEVER)
+    return replace(deps, research=lambda: None, clock=Ticking(), text_seconds=NEVER)
 
 
 def _explore(exploration_id: ExplorationId, deps: Deps) -> None:
@@ -155,7 +166,7 @@ def run_embedded(folder: Path) -> None:
         local_deps(settings, SilentLog()),
         engine=lambda: engine,
         publisher=lambda: None,
-        clock=ManualClock(),
+        clock=Ticking(),
         text_seconds=NEVER,
     )
     queued = submit(REQUEST, "ada", deps, by_command=True)
