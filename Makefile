@@ -212,6 +212,10 @@ SUBMISSIONS ?= 1000 10000
 admission: $(DEV) ## Simulate a burst of explorations: waits, most at once, cost, before and after; about ten minutes
 	@$(BIN)/python -m tests.performance.admission $(SUBMISSIONS)
 
+.PHONY: counts
+counts: $(DEV) ## What one exploration asks of the stores: transactions, fsyncs, requests to AWS and their price, threads
+	@$(BIN)/python -m tests.performance.counts
+
 .PHONY: estimates
 estimates: $(DEV) ## What fifty scripted runs were estimated to cost and take, and what they did
 	@$(BIN)/python -m tests.performance.estimates

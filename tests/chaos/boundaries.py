@@ -66,24 +66,29 @@ class BreakableJournals:
         transcript = self._inner.open(exploration_id, lease)
         if self._late:
             transcript = LateJournal(transcript)
-        return Breakable(transcript, "journal", ["append"], self._boundaries)
+        return Breakable(transcript, "journal", ["append", "flush"], self._boundaries)
 
 
 class LateJournal:
-    """The planted bug: an entry is stored only when the next one comes, after it was acted on."""
+    """The planted bug: an entry is stored by the call after the one that should have stored it, when it was
+    acted on."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._waiting: list[Any] = []
+        self._known = len(inner.entries)
 
-    @property
-    def entries(self) -> Any:
-        return (*self._inner.entries, *self._waiting)
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._inner, attribute)
 
     def append(self, entry: Any) -> None:
-        for waiting in self._waiting:
-            self._inner.append(waiting)
-        self._waiting = [entry]
+        self._inner.flush()
+        self._inner.add(entry)
+        self._known = len(self._inner.entries)
+
+    def flush(self) -> None:
+        known, self._known = self._known, len(self._inner.entries)
+        if known == self._known:
+            self._inner.flush()
 
 
 def breakable_toolset(toolset: Toolset, boundaries: Boundaries) -> Toolset:

@@ -49,10 +49,12 @@ def running(stack: Stack) -> Exploration:
 
 def write(stack: Stack, exploration: Exploration) -> None:
     """What a model writes: the time at which it writes it."""
-    sink = RecordingSink(exploration, [], replace(stack.stores, text_seconds=0.0))
-    for _ in range(WORDS):
-        time.sleep(PAUSE_SECONDS)
-        sink.emit(TextDelta(content=f"{time.time()} "))
+    stores = replace(stack.stores, text_seconds=0.0)
+    transcript = stores.transcripts.open(exploration.id, exploration.lease)
+    with RecordingSink(transcript, [], stores) as sink:
+        for _ in range(WORDS):
+            time.sleep(PAUSE_SECONDS)
+            sink.emit(TextDelta(content=f"{time.time()} "))
     done = exploration.finished("completed", at=stack.stores.clock.now())
     stack.stores.explorations.save(done, [StatusChanged(from_="running", to="completed")])
 

@@ -14,7 +14,7 @@ from tests.chaos.scenarios import (
 
 
 def test_a_run_killed_anywhere_is_taken_up_again() -> None:
-    tally = run(seeds=1, every=24, jobs=1)
+    tally = run(seeds=1, every=16, jobs=1)
     assert tally.violations == []
     assert sum(tally.kills.values()) >= 4
 

@@ -320,9 +320,10 @@ def test_an_event_that_is_too_large_is_cut_and_says_so(stores: Deps) -> None:
     ended, text = (json.loads(e.data) for e in stores.events.read(exploration.id))
 
     assert ended["summary"] == "Read a book"
-    assert ended["output"]["truncated"] is True
+    assert (ended["output"]["ok"], ended["output"]["truncated"]) == (True, True)
     assert ended["output"]["bytes"] > 800_000
-    assert ended["output"]["excerpt"].startswith('{"ok":true,"content":"🐝')
+    assert ended["output"]["content"].startswith("🐝")
+    assert ended["output"]["content"].endswith("[cut]")
     assert text["content"].startswith("\x01\x01")
     assert text["content"].endswith("[cut]")
 
@@ -356,6 +357,60 @@ def test_who_lost_the_lease_adds_nothing_to_the_transcript(stores: Deps) -> None
         zombie.append(said("late"))
     assert list(zombie.entries) == [said("one")]
     assert list(stores.transcripts.open(second.id, second.lease).entries) == [said("one")]
+
+
+def test_entries_events_and_the_record_of_a_step_are_stored_together(stores: Deps) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    transcript = stores.transcripts.open(taken.id, taken.lease)
+    transcript.add(said("one"))
+    transcript.add_event(words("1"))
+    transcript.set_record(taken.replace(title="T"))
+    assert stores.events.read(taken.id) == []
+
+    transcript.append(said("two" * 100_000))
+
+    assert stores.explorations.load(taken.id).run.title == "T"
+    assert [event.type for event in stores.events.read(taken.id)] == ["text_delta"]
+    reopened = stores.transcripts.open(taken.id, taken.lease).entries
+    assert list(reopened) == [said("one"), said("two" * 100_000)]
+
+
+def test_who_lost_the_lease_stores_no_part_of_a_step(stores: Deps) -> None:
+    first = stores.explorations.take_over(stored(stores).id, started)
+    zombies = [stores.transcripts.open(first.id, first.lease) for _ in range(3)]
+    second = stores.explorations.take_over(first.id, unchanged)
+    zombies[0].add(said("late"))
+    zombies[1].add_event(words("late"))
+    zombies[2].set_record(first.replace(title="late"))
+
+    for zombie in zombies:
+        with pytest.raises(LeaseLostError):
+            zombie.flush()
+
+    assert stores.explorations.load(first.id) == second
+    assert stores.events.read(first.id) == []
+    assert stores.transcripts.open(second.id, second.lease).entries == ()
+
+
+def test_a_step_with_more_events_than_a_transaction_holds_is_stored_in_order(stores: Deps) -> None:
+    taken = stores.explorations.take_over(stored(stores).id, started)
+    transcript = stores.transcripts.open(taken.id, taken.lease)
+    for number in range(50):
+        transcript.add_event(StatusChanged(from_="queued", to="running"))
+        transcript.add_event(words(str(number)))
+    for _ in range(11):
+        transcript.add_event(StatusChanged(from_="queued", to="running"))
+        transcript.add_event(words("x" * 290_000))
+    transcript.append(said("one"))
+
+    seen: list[str] = []
+    numbers = [0]
+    while events := stores.events.read(taken.id, after=numbers[-1]):
+        numbers += [event.number for event in events]
+        seen += [json.loads(e.data)["content"] for e in events if e.type == "text_delta"]
+    assert numbers == list(range(123))
+    assert seen[:50] == [str(number) for number in range(50)]
+    assert stores.transcripts.open(taken.id, taken.lease).entries == (said("one"),)
 
 
 def test_the_last_report_is_the_one_that_is_read(stores: Deps) -> None:

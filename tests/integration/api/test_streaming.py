@@ -32,7 +32,8 @@ def writing(folder: Path, exploration: Exploration, pause: float, words: int) ->
     if pid == 0:
         try:
             deps = server_deps(Settings(research_dir=folder), SilentLog())
-            sink = RecordingSink(exploration, [], deps)
+            transcript = deps.transcripts.open(exploration.id, exploration.lease)
+            sink = RecordingSink(transcript, [], deps)
             for _ in range(words):
                 time.sleep(pause)
                 sink.emit(TextDelta(content=f"{time.time()} "))

@@ -23,14 +23,11 @@ from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.settle import settle
 from tests.fakes.deps import PRICED
+from tests.fakes.dying import DyingTranscripts, KilledError
 from tests.fakes.explorations import NOW, an_exploration
 from tests.fakes.models import says, scripted
 from tests.fakes.reports import business
 from tests.fakes.service import FakeQueue, FakeWorkflow
-
-
-class DiedError(BaseException):
-    """The process is gone."""
 
 
 class DiesAfterEnding:
@@ -45,18 +42,25 @@ class DiesAfterEnding:
     def save(self, exploration: Exploration, *events: Any) -> None:
         self._inner.save(exploration, *events)
         if exploration.run.outcome or exploration.is_final:
-            raise DiedError
+            raise KilledError
 
     def take_over(self, exploration_id: ExplorationId, *given: Any, **named: Any) -> Exploration:
         was_final = self._inner.load(exploration_id).is_final
         taken: Exploration = self._inner.take_over(exploration_id, *given, **named)
         if taken.is_final and not was_final:
-            raise DiedError
+            raise KilledError
         return taken
 
 
 def dying(stores: Deps) -> Deps:
-    return replace(stores, explorations=DiesAfterEnding(stores))
+    def has_ended(exploration: Exploration) -> bool:
+        return exploration.run.outcome is not None
+
+    return replace(
+        stores,
+        explorations=DiesAfterEnding(stores),
+        transcripts=DyingTranscripts(stores.transcripts, has_ended, after=True),
+    )
 
 
 def told(stores: Deps, exploration: Exploration) -> list[str]:
@@ -132,7 +136,7 @@ def test_a_final_status_has_its_events_even_if_its_process_dies_at_once(
 ) -> None:
     exploration = make(stores)
 
-    with pytest.raises(DiedError):
+    with pytest.raises(KilledError):
         end(dying(stores), exploration)
 
     ended = stores.explorations.load(exploration.id)
@@ -145,7 +149,7 @@ def test_a_final_status_has_its_events_even_if_its_process_dies_at_once(
 def test_an_ending_that_is_repeated_is_told_once(stores: Deps, name: str) -> None:
     make, end, events = ENDINGS[name]
     exploration = make(stores)
-    with pytest.raises(DiedError):
+    with pytest.raises(KilledError):
         end(dying(stores), exploration)
 
     for _ in range(3):
@@ -156,7 +160,7 @@ def test_an_ending_that_is_repeated_is_told_once(stores: Deps, name: str) -> Non
 
 def test_what_a_run_came_to_is_told_even_if_its_process_dies_at_once(stores: Deps) -> None:
     exploration = stored(stores)
-    with pytest.raises(DiedError):
+    with pytest.raises(KilledError):
         explore_on(dying(stores), exploration)
 
     for _ in range(2):

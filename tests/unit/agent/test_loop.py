@@ -449,6 +449,7 @@ def test_cancelling_keeps_what_is_there(tmp_path: Path) -> None:
         for exploration in b.store.page("tester", Filter(), limit=1, cursor=None).explorations:
             if number == 1:
                 b.store.request_cancel(exploration.id)
+                b.clock.pass_time(1)
         return calls(("list_research", {}), text="# So far")
 
     model = scripted([])

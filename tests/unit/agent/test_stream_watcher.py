@@ -1,19 +1,21 @@
 """What an answer that arrives in pieces costs, and what does not break it off."""
 
+import json
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from idea_explorer.agent.stream_watcher import StreamWatcher
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, NetworkError, UnavailableError
-from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.transcript import ModelCallFailed, ModelCallFinished
 from idea_explorer.domain.usage import Usage
-from idea_explorer.ports import EventLog, ModelAnswer, ModelRequest, NumberedEvent, Watcher
+from idea_explorer.ports import ModelAnswer, ModelRequest, Transcript, Transcripts, Watcher
 from idea_explorer.usecases.explore import explore
 from tests.fakes.anthropic_turns import filtered_search, search_result, web_fetch, web_search
 from tests.fakes.clock import ManualClock
@@ -126,65 +128,76 @@ class Streaming:
 
     clock: ManualClock
     requests: list[ModelRequest] = field(default_factory=list)
+    pause: float = 0.0  # for others, in real time
 
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         self.requests.append(request)
         watcher.usage(Usage(input_tokens=1_000))
         for words in ("# Tea", "\n\nSteep", "ed", "."):
             self.clock.pass_time(1)
+            time.sleep(self.pause)
             watcher.tick()
             watcher.text(words)
         return says("# Tea\n\nSteeped.")
 
 
-@dataclass
 class Failing:
-    """A history that cannot be reached for a while."""
+    """A transcript that cannot be stored for a while, once the model has been called."""
 
-    inner: EventLog
-    kinds: frozenset[str]
+    def __init__(self, inner: Transcript, times: int) -> None:
+        self._inner = inner
+        self._times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def flush(self) -> None:
+        if self._times > 0 and self._inner.entries:
+            self._times -= 1
+            raise UnavailableError("The store is not available.")
+        self._inner.flush()
+
+
+@dataclass
+class FailingTranscripts:
+    inner: Transcripts
     times: int
 
-    def append(self, exploration_id: ExplorationId, lease: int | None, event: AnyEvent) -> None:
-        if event.type in self.kinds and self.times > 0:
-            self.times -= 1
-            raise UnavailableError("The store is not available.")
-        self.inner.append(exploration_id, lease, event)
-
-    def read(
-        self, exploration_id: ExplorationId, *, after: int = 0, limit: int = 1_000
-    ) -> list[NumberedEvent]:
-        return list(self.inner.read(exploration_id, after=after, limit=limit))
-
-    def read_last(self, exploration_id: ExplorationId, *, limit: int) -> list[NumberedEvent]:
-        return list(self.inner.read_last(exploration_id, limit=limit))
+    def open(self, exploration_id: ExplorationId, lease: int) -> Any:
+        return Failing(self.inner.open(exploration_id, lease), self.times)
 
 
-def bench(folder: Path, kinds: set[str], times: int) -> tuple[Bench, Streaming]:
+def bench(folder: Path, times: int) -> tuple[Bench, Streaming]:
     b = Bench(folder, model := Streaming(clock := ManualClock()), clock=clock)
-    b.deps = replace(b.deps, events=Failing(b.store, frozenset(kinds), times))
+    b.deps = replace(b.deps, transcripts=FailingTranscripts(b.store, times), text_seconds=0.001)
     return b, model
 
 
-def test_a_store_that_fails_for_a_moment_costs_no_answer(tmp_path: Path) -> None:
-    b, model = bench(tmp_path, {"text_delta"}, 1)
+def test_a_store_that_fails_while_an_answer_arrives_costs_neither_answer_nor_text(
+    tmp_path: Path,
+) -> None:
+    b, model = bench(tmp_path, 1)
+    model.pause = 0.05
 
     done = b.explore()
 
     assert (done.run.outcome, len(model.requests)) == ("completed", 1)
     assert not [entry for entry in b.entries(done) if isinstance(entry, ModelCallFailed)]
-    told = [event.data for event in b.store.read(done.id) if event.type == "text_delta"]
-    assert "Steep" in "".join(told)
+    told = [json.loads(e.data)["content"] for e in b.store.read(done.id) if e.type == "text_delta"]
+    assert "".join(told) == "# Tea\n\nSteeped."
 
 
-def test_a_store_that_stays_away_fails_once_the_paid_answer_is_kept(tmp_path: Path) -> None:
-    b, model = bench(tmp_path, {"text_delta", "step_finished"}, 99)
+def test_a_store_that_stays_away_ends_the_run_and_costs_no_answer_if_it_comes_back(
+    tmp_path: Path,
+) -> None:
+    b, model = bench(tmp_path, 1)
+    b.deps = replace(b.deps, text_seconds=60.0)
     queued = b.submit()
     with pytest.raises(ExternalError, match="store"):
         explore(queued.id, 1, b.deps)
     assert isinstance(b.entries(b.store.load(queued.id))[-1], ModelCallFinished)
 
-    b.deps = replace(b.deps, events=b.store)
+    b.deps = replace(b.deps, transcripts=b.store)
     done = explore(queued.id, 1, b.deps)
 
     assert (done.run.outcome, len(model.requests)) == ("completed", 1)

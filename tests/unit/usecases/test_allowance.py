@@ -1,14 +1,11 @@
 """The owner's day: whatever becomes of a run, what it cost is counted, and once."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import QuotaSpentError
-from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -19,6 +16,7 @@ from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.resume import resume
 from idea_explorer.usecases.settle import Cause, settle
 from tests.fakes.deps import PRICED
+from tests.fakes.dying import DyingTranscripts, KilledError
 from tests.fakes.engine import Bench
 from tests.fakes.models import Reply, ScriptedModel, calls, says, scripted
 from tests.fakes.toolsets import toolset_in
@@ -26,10 +24,6 @@ from tests.fakes.toolsets import toolset_in
 DEAR = Usage(input_tokens=500_000, output_tokens=1_000)  # $1.01
 LOOK = calls(("list_research", {}), usage=DEAR)
 EDIT: JsonObject = {"path": "a.py", "content": "x = 1\n", "description": "Begin"}
-
-
-class KilledError(BaseException):
-    """The process is gone."""
 
 
 class Day(Bench):
@@ -86,67 +80,48 @@ def test_a_crash_before_the_outcome_is_stored_loses_no_cost_and_counts_none_twic
     day = Day(tmp_path, LOOK, says("# R"))
     queued = day.submit()
 
-    class Dying:
-        """Dies when an outcome is to be stored."""
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(day.store, name)
-
-        def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-            if exploration.run.outcome:
-                raise KilledError
-            day.store.save(exploration, events)
+    dying = DyingTranscripts(day.store, lambda e: e.run.outcome is not None)
 
     with pytest.raises(KilledError):
-        explore(queued.id, 1, replace(day.deps, explorations=Dying()))  # type: ignore[arg-type]
+        explore(queued.id, 1, replace(day.deps, transcripts=dying))
     before = day.spent
     done = explore(queued.id, 1, day.deps)
     assert before == day.spent == pytest.approx(done.run.stats.cost_usd)
 
 
-class DiesAt:
-    """A store whose worker dies at its n-th write of what a run is allowed, before it is written."""
-
-    def __init__(self, store: SqliteStore, write: int) -> None:
-        self._store = store
-        self._left = write
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        self._left -= exploration.run.charged_on is not None
-        if not self._left:
-            raise KilledError
-        self._store.save(exploration, events)
+# What a run is allowed is stored in two steps; its worker dies before either.
+STORED = {
+    "day": lambda exploration: exploration.run.charged_on is not None,
+    "limit": lambda exploration: exploration.run.limit_usd is not None,
+}
 
 
-def killed_while_allotting(day: Day, write: int) -> Exploration:
+def killed_while_allotting(day: Day, step: str) -> Exploration:
     queued = day.submit(max_cost_usd=2.0)
-    dying = DiesAt(day.store, write)
+    dying = DyingTranscripts(day.store, STORED[step])
     with pytest.raises(KilledError):
-        explore(queued.id, 1, replace(day.deps, explorations=dying))  # type: ignore[arg-type]
+        explore(queued.id, 1, replace(day.deps, transcripts=dying))
     return queued
 
 
-@pytest.mark.parametrize("write", [1, 2])
+@pytest.mark.parametrize("step", STORED)
 def test_a_run_that_died_while_its_budget_was_fixed_holds_nothing_once_it_is_settled(
-    tmp_path: Path, write: int
+    tmp_path: Path, step: str
 ) -> None:
     day = Day(tmp_path)
-    queued = killed_while_allotting(day, write)
+    queued = killed_while_allotting(day, step)
 
     settle(queued.id, 1, "timed_out", day.deps)
 
     assert day.spent == 0
 
 
-@pytest.mark.parametrize("write", [1, 2])
+@pytest.mark.parametrize("step", STORED)
 def test_a_run_that_died_while_its_budget_was_fixed_gets_it_when_it_goes_on(
-    tmp_path: Path, write: int
+    tmp_path: Path, step: str
 ) -> None:
     day = Day(tmp_path, says("# R"))
-    queued = killed_while_allotting(day, write)
+    queued = killed_while_allotting(day, step)
 
     done = explore(queued.id, 1, day.deps)
 

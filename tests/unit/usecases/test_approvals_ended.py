@@ -1,7 +1,6 @@
 """Runs that end while they wait for a person: they died, nobody decided, or somebody cancelled."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,12 @@ from typing import Any
 import pytest
 
 from idea_explorer.adapters.folder.writer import FolderWriter
-from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import ConflictError, UnavailableError
-from idea_explorer.domain.events import AnyEvent, ToolCallEnd, ToolCallError
+from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.exploration import Exploration
 from tests.fakes.approving import DONE, EDIT, World
+from tests.fakes.dying import DyingTranscripts, KilledError
 from tests.fakes.models import calls, tool_results
 
 
@@ -68,22 +67,13 @@ def test_a_change_that_is_written_again_until_the_next_succeeds_is_told_once(
     ]
 
 
-class DiesWhenAsking(SqliteStore):
-    """A store whose worker dies after asking, before the record says that it waits."""
-
-    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        if exploration.status == "awaiting_approval":
-            raise KeyboardInterrupt
-        super().save(exploration, events)
-
-
 def test_a_run_that_dies_while_asking_writes_nothing_and_asks_again(tmp_path: Path) -> None:
     world = World(tmp_path, EDIT, DONE)
     whole = world.bench.deps
-    dying = DiesWhenAsking(world.bench.root / "store.db")
-    world.bench.deps = replace(whole, explorations=dying)
+    dying = DyingTranscripts(world.bench.store, lambda e: e.status == "awaiting_approval")
+    world.bench.deps = replace(whole, transcripts=dying)
     queued = world.bench.submit()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KilledError):
         world.go_on(queued)
     world.bench.deps = whole
 
@@ -180,10 +170,9 @@ def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Pa
     waiting = world.bench.explore()
     world.expire(waiting)
     whole = world.bench.deps
-    world.bench.deps = replace(
-        whole, explorations=DiesWhenConcluding(world.bench.root / "store.db")
-    )
-    with pytest.raises(KeyboardInterrupt):
+    dying = DyingTranscripts(world.bench.store, lambda e: e.run.outcome is not None)
+    world.bench.deps = replace(whole, transcripts=dying)
+    with pytest.raises(KilledError):
         world.go_on(waiting)
     world.bench.deps = whole
 
@@ -191,15 +180,6 @@ def test_a_run_that_dies_after_an_expired_change_still_ends_partial(tmp_path: Pa
 
     assert (ended.run.outcome, ended.run.stats.stop_reason) == ("partial", "approval_expired")
     assert len(world.model.requests) == 1
-
-
-class DiesWhenConcluding(SqliteStore):
-    """A store whose worker dies before the record says what the run has come to."""
-
-    def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        if exploration.run.outcome:
-            raise KeyboardInterrupt
-        super().save(exploration, events)
 
 
 def test_one_whose_changes_expired_goes_on_when_resumed_and_the_model_is_told(

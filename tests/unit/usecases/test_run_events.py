@@ -1,62 +1,76 @@
-"""Text on its way into the history of a run."""
+"""The events of a run on their way into its history."""
 
+import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
-from idea_explorer.domain.errors import LeaseLostError
-from idea_explorer.domain.events import RunEvent, TextDelta, ThinkingDelta
-from idea_explorer.usecases.run_events import GroupedText
-from tests.fakes.clock import ManualClock
+from idea_explorer.domain.errors import ExplorerError, LeaseLostError, UnavailableError
+from idea_explorer.usecases.run_events import Flusher
+
+LOST = LeaseLostError("Another worker has it.")
+AWAY = UnavailableError("The store is not available.")
 
 
-class Sink:
-    def __init__(self, failure: Exception | None = None) -> None:
-        self.events: list[RunEvent] = []
-        self._failure = failure
+class Store:
+    """Fails as it is told, then stores."""
 
-    def emit(self, event: RunEvent) -> None:
-        if self._failure:
-            raise self._failure
-        self.events.append(event)
+    def __init__(self, *failures: ExplorerError) -> None:
+        self.failures = list(failures)
+        self.calls = 0
+
+    def flush(self) -> None:
+        self.calls += 1
+        if self.failures:
+            raise self.failures.pop(0)
 
 
-def wait_for(sink: Sink) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
-    while not sink.events:
+    while not is_so():
         assert time.monotonic() < deadline, "it does not come about"
-        time.sleep(0.005)
+        time.sleep(0.002)
 
 
-def test_text_is_sent_in_groups_and_before_whatever_follows() -> None:
-    sink, clock = Sink(), ManualClock()
-    text = GroupedText(sink, clock, 60.0)
-    for word in ("Bees ", "are "):
-        text.emit(TextDelta(content=word))
-    clock.pass_time(60)
-    text.emit(TextDelta(content="small "))
-    text.emit(ThinkingDelta(content="Are they?"))
-    text.flush()
+def test_what_was_scheduled_is_stored_in_time_by_one_thread() -> None:
+    store = Store()
+    flusher = Flusher(store.flush, 0.005)
+    before = threading.active_count()
+    for round_number in range(1, 4):
+        for _ in range(10):
+            flusher.schedule()
+        wait_until(lambda seen=round_number: store.calls >= seen)  # type: ignore[misc]
 
-    assert sink.events == [
-        TextDelta(content="Bees are small "),
-        ThinkingDelta(content="Are they?"),
-    ]
+    assert threading.active_count() == before + 1
+    flusher.close()
+    wait_until(lambda: threading.active_count() == before)
 
 
-def test_the_last_word_before_a_pause_is_sent_in_time() -> None:
-    sink = Sink()
-    GroupedText(sink, ManualClock(), 0.02).emit(TextDelta(content="Bees"))
+def test_nothing_is_stored_where_nothing_was_scheduled() -> None:
+    store = Store()
+    flusher = Flusher(store.flush, 0.001)
+    flusher.schedule()
+    wait_until(lambda: store.calls == 1)
+    time.sleep(0.02)
 
-    wait_for(sink)
+    assert store.calls == 1
+    flusher.close()
 
-    assert sink.events == [TextDelta(content="Bees")]
+
+def test_a_store_that_cannot_be_reached_is_tried_again() -> None:
+    store = Store(AWAY, AWAY)
+    flusher = Flusher(store.flush, 0.001)
+    flusher.schedule()
+
+    wait_until(lambda: store.calls == 3)
+    flusher.schedule()
+    flusher.close()
 
 
 def test_a_lease_that_is_lost_meanwhile_ends_the_run_at_its_next_event() -> None:
-    text = GroupedText(Sink(LeaseLostError("Another worker has it.")), ManualClock(), 0.01)
-    text.emit(TextDelta(content="Bees"))
-    time.sleep(0.1)
+    flusher = Flusher(Store(LOST).flush, 0.001)
+    flusher.schedule()
 
     with pytest.raises(LeaseLostError):
-        text.emit(TextDelta(content=" are small"))
+        wait_until(lambda: bool(flusher.schedule()))  # type: ignore[func-returns-value]

@@ -15,14 +15,17 @@ from idea_explorer.domain.errors import (
     NoFreeSlotError,
     UnavailableError,
 )
-from idea_explorer.domain.events import AnyEvent, dump_event
+from idea_explorer.domain.events import AnyEvent, ToolCallEnd, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import STORED
 from idea_explorer.domain.run import Status
 from idea_explorer.ports.stores import RecordChange
 
 MAX_EVENT_BYTES = 300_000  # a DynamoDB item holds at most 400 KB, and its keys need some of that
+MAX_OUTPUT_BYTES = 4_000  # of a tool's output in an event: enough to show what it found
+SHORT_FORMS = ((1_000, 100), (300, 50), (100, 20))  # characters of a text and items of a list
 TRUNCATED = " … [cut]"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -109,15 +112,42 @@ def no_such_approval(approval_id: str) -> MissingError:
     return MissingError(f"No approval {approval_id} was requested.")
 
 
-def truncate_event(event: AnyEvent) -> str:
-    """The event as JSON. If it is too large, its large fields are truncated and marked."""
+def dump_stored_event(event: AnyEvent) -> str:
+    """The event as JSON. What is too large is cut and marked: the output of a tool, which the transcript has
+    in full, and any field of an event that would not fit into an item."""
     data = dump_event(event)
+    if isinstance(event, ToolCallEnd) and event.output and _size(data) > MAX_OUTPUT_BYTES:
+        data = dump_event(event.model_copy(update={"output": _shorten_output(event.output)}))
     limit = MAX_EVENT_BYTES // 2
     while _size(data) > MAX_EVENT_BYTES:
         fields: dict[str, JsonValue] = json.loads(dump_event(event))
         data = _to_json({name: _truncate(value, limit) for name, value in fields.items()})
         limit //= 2
     return data
+
+
+def _shorten_output(output: JsonObject) -> JsonObject:
+    """The same fields with shorter texts and lists, or an excerpt if there are too many of them."""
+    size = _size(_to_json(output))
+    for characters, items in SHORT_FORMS:
+        short = {name: _shorten(value, characters, items) for name, value in output.items()}
+        if _size(_to_json(short)) <= MAX_OUTPUT_BYTES:
+            return {**short, "truncated": True, "bytes": size}
+    excerpt = _truncate(output, MAX_OUTPUT_BYTES)
+    assert isinstance(excerpt, dict)
+    return excerpt
+
+
+def _shorten(value: JsonValue, characters: int, items: int) -> JsonValue:
+    match value:
+        case str():
+            return value if len(value) <= characters else value[:characters] + TRUNCATED
+        case list():
+            return [_shorten(item, characters, items) for item in value[:items]]
+        case dict():
+            return {name: _shorten(item, characters, items) for name, item in value.items()}
+        case _:
+            return value
 
 
 def _truncate(value: JsonValue, limit: int) -> JsonValue:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
 from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
+from idea_explorer.agent.entries import store_answer, store_entry
 from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
@@ -28,7 +29,6 @@ from idea_explorer.agent.requests import (
     MODEL_CALLS,
     allow_request,
     announce_retry,
-    announce_step,
     build_request,
     describe_result,
     largest_page,
@@ -92,12 +92,12 @@ class Agent:
                 case Finish():
                     return move
                 case Say() | RunTools() | RefuseTools() | StartBranches():
-                    self.transcript.append(self._carry_out(move, state))
+                    store_entry(self._carry_out(move, state), self.transcript)
                 case Restart():
                     fresh = self._fresh_start(state, move)
                     if fresh is None:
                         return end_interrupted(state, Interrupted("budget"))
-                    self.transcript.append(fresh)
+                    self.transcript.add(fresh)
                 case Verify():
                     assert self.verifier is not None
                     spent = compute_cost(state.all_billed, self.budget.prices)
@@ -241,8 +241,7 @@ class Agent:
             usage=answer.usage,
             duration_ms=round((clock.monotonic() - began) * 1_000),
         )
-        self.transcript.append(finished)
-        self.sink.emit(announce_step(finished, self.budget.price))
+        store_answer(finished, self.budget.price, self.transcript, self.sink)
         return None
 
     @property

@@ -94,7 +94,7 @@ class Verifier:
         request, count = self._request(questions, state, spent_usd)
         time_left = Deadline(deadline.clock, deadline.at - WRITE_MARGIN_SECONDS, 0.0).left
         if request is None or self.judge is None or time_left < MIN_SECONDS:
-            transcript.append(VerificationFinished(claims=tuple(claims)))
+            transcript.add(VerificationFinished(claims=tuple(claims)))
             return
         reserved = _reserve(request)
         transcript.append(VerificationStarted(model_id=request.model_id, reserved=reserved))

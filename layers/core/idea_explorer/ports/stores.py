@@ -21,13 +21,32 @@ if TYPE_CHECKING:
 
 
 class Transcript(Protocol):
-    """The transcript of one exploration, opened under a lease."""
+    """The transcript of one exploration, opened under a lease, and what is stored with it.
+
+    Everything that was added is stored by the next `append` or `flush`, all or nothing. So the entries of a
+    step, its events and the record that they change can never disagree. One run writes to it, from any of
+    its threads.
+    """
 
     @property
-    def entries(self) -> Sequence[AnyEntry]: ...
+    def entries(self) -> Sequence[AnyEntry]:
+        """Those that are stored, and those that were added."""
+
+    def add(self, entry: AnyEntry) -> None:
+        """For an entry on which nothing acts before another one is appended."""
+
+    def add_event(self, event: AnyEvent) -> None:
+        """Pieces of a text that follow each other become one event."""
+
+    def set_record(self, exploration: Exploration) -> None:
+        """Replaces a record that was set before and is not stored yet."""
 
     def append(self, entry: AnyEntry) -> None:
-        """Durable once it returns; raises LeaseLostError if another worker has taken over."""
+        """Add an entry and store everything, durable once it returns. One that cannot be is dropped."""
+
+    def flush(self) -> None:
+        """Store everything that was added; raises LeaseLostError if another worker has taken over. What an
+        ExternalError keeps from being stored is stored by the next call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def continue_branches(
     """
     state = State(transcript.entries)
     if state.branches is None:
-        return _save_branches(exploration, (), deps) if exploration.run.branches else exploration
+        return _end_waiting(exploration, sink, deps) if exploration.run.branches else exploration
     branches = [
         _settle(branch, exploration, deps) if over or exploration.cancel_requested else branch
         for branch in _ensure_branches(exploration, state, state.branches, deps)
@@ -112,8 +112,8 @@ def continue_branches(
         if not b.is_final
     )
     if not runs:
-        transcript.append(collect_findings(state.branches, deps))
-        return _save_branches(exploration, (), deps)
+        transcript.add(collect_findings(state.branches, deps))
+        return _end_waiting(exploration, sink, deps)
     stats = stats_of(state, None, deps.policy.prices)
     waiting = exploration.replace(branches=runs, stats=stats, updated_at=deps.clock.now())
     begun = [BranchStarted(branch=t.number, question=t.question) for t in state.branches.branches]
@@ -121,11 +121,9 @@ def continue_branches(
     return waiting
 
 
-def _save_branches(
-    exploration: Exploration, branches: tuple[BranchRun, ...], deps: Deps
-) -> Exploration:
-    changed = exploration.replace(branches=branches, updated_at=deps.clock.now())
-    deps.explorations.save(changed)
+def _end_waiting(exploration: Exploration, sink: RecordingSink, deps: Deps) -> Exploration:
+    changed = exploration.replace(branches=(), updated_at=deps.clock.now())
+    sink.save(changed)
     return changed
 
 

@@ -1,11 +1,16 @@
 """Cancel an exploration; what it has so far is kept."""
 
+import math
+from dataclasses import dataclass
+
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.run_events import emit_end, end_events
+
+CHECK_SECONDS = 1.0
 
 
 class _StartedError(ConflictError):
@@ -45,6 +50,23 @@ def is_cancelled(exploration: Exploration, deps: Deps) -> bool:
     """Whether its run has to stop. A branch stops with the exploration that it is a part of."""
     ids = [exploration.id, *([exploration.parent] if exploration.parent else [])]
     return any(deps.explorations.is_cancelled(known) for known in ids)
+
+
+@dataclass
+class CancelCheck:
+    """`is_cancelled`, with a look at the store at most once a second: a step asks several times."""
+
+    exploration: Exploration
+    deps: Deps
+    _looked_at: float = -math.inf
+    _found: bool = False
+
+    def __call__(self) -> bool:
+        now = self.deps.clock.monotonic()
+        if now - self._looked_at >= CHECK_SECONDS:
+            self._found = is_cancelled(self.exploration, self.deps)
+            self._looked_at = now
+        return self._found
 
 
 def _cancelled(exploration: Exploration, deps: Deps) -> Exploration:

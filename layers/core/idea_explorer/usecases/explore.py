@@ -1,6 +1,6 @@
 """Run one exploration: the same for Lambda, the command line and the tests."""
 
-from idea_explorer.agent.budget import VERIFICATION_USD, Budget
+from idea_explorer.agent.budget import VERIFICATION_USD
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.plans import PlanFirst
@@ -27,7 +27,7 @@ from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has
 from idea_explorer.usecases.approvals.request import request_approvals
 from idea_explorer.usecases.approvals.wait import still_waits
 from idea_explorer.usecases.branches import continue_branches, divide, explain_no_branches
-from idea_explorer.usecases.cancel import is_cancelled
+from idea_explorer.usecases.cancel import CancelCheck
 from idea_explorer.usecases.continuation import Continuation, find_continuation
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.opening import (
@@ -52,6 +52,7 @@ from idea_explorer.usecases.run_events import (
     FanOutSink,
     RecordingSink,
     describe_branch_end,
+    emit_all,
     end_events,
     sinks_of,
 )
@@ -91,12 +92,16 @@ def explore(
         exploration_id, lambda e: enter_run(e, run, now, task), events
     )
     sinks = [*sinks_of(exploration, deps), *engine.sinks_for(exploration)]
-    sink = RecordingSink(exploration, sinks, deps)
-    sink.forward(*changes)
+    emit_all(changes, FanOutSink(sinks))
     if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = deps.transcripts.open(exploration_id, exploration.lease)
-    context = RunContext(transcript, sink, engine, deps)
+    with RecordingSink(transcript, sinks, deps) as sink:
+        return _explore(exploration, RunContext(transcript, sink, engine, deps), branched=branched)
+
+
+def _explore(exploration: Exploration, context: RunContext, *, branched: bool) -> Exploration:
+    transcript, sink, engine, deps = context.transcript, context.sink, context.engine, context.deps
     exploration = pin_commit(exploration, context)
     continuation: Continuation | None = None
     if not transcript.entries:
@@ -111,7 +116,7 @@ def explore(
             sink.save(refused, ErrorEvent(code=error.code, message=error.sentence))
             return refused
         exploration = record_continuation(exploration, continuation)
-        deps.explorations.save(exploration)
+        sink.save_soon(exploration)
     elif not exploration.cancel_requested:
         apply_decisions(exploration, transcript, engine.writer_for, sink, deps)
     toolset = engine.toolset_for(exploration, transcript.entries)
@@ -132,10 +137,10 @@ def _run(
     transcript, engine, policy = context.transcript, context.engine, context.deps.policy
     expired = has_expired(transcript.entries, exploration.run.number)
     if not expired:
-        exploration = reserve_budget(exploration, context.deps)
+        exploration = reserve_budget(exploration, context.sink, context.deps)
         branch = exploration.branch_of
         model_id = branch.model_id if branch else policy.model_ids[exploration.request.model]
-        budget = _budget(exploration, model_id, context)
+        budget = context.budget_for(exploration, model_id)
         model = ModelChoice(id=model_id, profile=policy.profiles.get(model_id))
         framework = engine.framework_for(exploration, continuation, model_id)
         has_related = not (transcript.entries or branch)  # a branch searches by its own question
@@ -182,9 +187,10 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
     request, deps = exploration.request, context.deps
     clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
-    sink = FanOutSink([context.sink, ProgressSink(exploration, context.transcript, deps)])
+    progress = ProgressSink(exploration, context.transcript, context.sink, deps)
+    sink = FanOutSink([context.sink, progress])
     verifier = _verifier(exploration, context)
-    budget = _budget(exploration, context.state.opening.model_id, context)
+    budget = context.budget_for(exploration, context.state.opening.model_id)
     if exploration.has_branches and verifier and verifier.judge:
         budget = budget.hold(
             VERIFICATION_USD
@@ -202,7 +208,7 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
         deadline=deadline,
         budget=budget,
         max_steps=exploration.run.base_steps + request.steps,
-        cancelled=lambda: is_cancelled(exploration, deps),
+        cancelled=CancelCheck(exploration, deps),
         unfinished_at_limit=request.spec.proposes_changes,
         verifier=verifier,
         read_transcript=toolset.read_transcript,
@@ -227,16 +233,6 @@ def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
     )
 
 
-def _budget(exploration: Exploration, model_id: str, context: RunContext) -> Budget:
-    return Budget(
-        price=context.deps.policy.prices.get(model_id),
-        max_cost_usd=exploration.run.limit_usd,
-        max_total_tokens=context.engine.max_total_tokens,
-        search_tokens=context.engine.search_tokens,
-        prices=context.deps.policy.prices,
-    )
-
-
 def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> Exploration:
     """Store the report, then the outcome."""
     state, deps = context.state, context.deps
@@ -256,7 +252,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> 
             "over_budget_usd": round(over, 6),
         }
     )
-    budget = _budget(exploration, state.opening.model_id, context)
+    budget = context.budget_for(exploration, state.opening.model_id)
     min_resume_usd = min_resume_cost(state, finish, budget)
     receipt = receipt_for(
         exploration, finish, state, stats, has_text=bool(text), min_resume_usd=min_resume_usd
@@ -292,8 +288,7 @@ def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> 
     if not exploration.branch_of:
         context.sink.save(ended, end, *failed)
         return ended
-    for event in describe_branch_end(ended):
-        context.sink.emit(event)
+    emit_all(describe_branch_end(ended), context.sink)
     context.sink.save(ended, end, *failed, *end_events(exploration, ended))
     context.sink.emit(RunFinished(exploration=ended))
     return ended

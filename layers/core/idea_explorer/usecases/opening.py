@@ -90,12 +90,13 @@ def begin_or_resume(
     budget: Budget,
     related: Sequence[RelatedDocument] = (),
 ) -> None:
-    """Write the opening of the transcript, or the instruction to resume, unless it is there already."""
+    """Add the opening of the transcript, or the instruction to resume, unless it is there already. It is
+    stored with the announcement of the first model call."""
     if not transcript.entries:
         begun = opening(exploration, continuation, toolset, model, framework, related)
-        transcript.append(fit_searches(begun, budget, exploration.searches))
+        transcript.add(fit_searches(begun, budget, exploration.searches))
     elif _needs_instruction(transcript, exploration):
-        transcript.append(_resume_instruction(State(transcript.entries), exploration.run.number))
+        transcript.add(_resume_instruction(State(transcript.entries), exploration.run.number))
 
 
 def _resume_instruction(state: State, run: int) -> Instruction:

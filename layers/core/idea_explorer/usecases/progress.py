@@ -9,6 +9,7 @@ from idea_explorer.domain.run import Pause
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.outcome import stats_of
+from idea_explorer.usecases.run_events import RecordingSink
 
 
 class ProgressSink:
@@ -18,9 +19,12 @@ class ProgressSink:
     waits for is saved too, until the next step: no stored event says it.
     """
 
-    def __init__(self, exploration: Exploration, transcript: Transcript, deps: Deps) -> None:
+    def __init__(
+        self, exploration: Exploration, transcript: Transcript, sink: RecordingSink, deps: Deps
+    ) -> None:
         self._exploration = exploration
         self._transcript = transcript
+        self._sink = sink
         self._deps = deps
 
     def emit(self, event: RunEvent) -> None:
@@ -28,9 +32,9 @@ class ProgressSink:
             return
         now = self._deps.clock.now()
         stats = stats_of(State(self._transcript.entries), None, self._deps.policy.prices)
-        pause = None
-        if isinstance(event, RetryScheduled):
-            until = now + timedelta(seconds=event.seconds)
-            pause = Pause(sentence=event.sentence, until=until)
-        changed = self._exploration.replace(stats=stats, updated_at=now, pause=pause)
-        self._deps.explorations.save(changed)
+        changed = self._exploration.replace(stats=stats, updated_at=now, pause=None)
+        if isinstance(event, StepFinished):
+            self._sink.save_soon(changed)
+            return
+        until = now + timedelta(seconds=event.seconds)
+        self._sink.save(changed.replace(pause=Pause(sentence=event.sentence, until=until)))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
@@ -29,6 +30,15 @@ class RunContext:
     @property
     def state(self) -> State:
         return State(self.transcript.entries)
+
+    def budget_for(self, exploration: Exploration, model_id: str) -> Budget:
+        return Budget(
+            price=self.deps.policy.prices.get(model_id),
+            max_cost_usd=exploration.run.limit_usd,
+            max_total_tokens=self.engine.max_total_tokens,
+            search_tokens=self.engine.search_tokens,
+            prices=self.deps.policy.prices,
+        )
 
     def call_until_reachable(self, call: Callable[[], T], exploration: Exploration) -> T:
         """Call, and call again while the run has time for that and is not cancelled."""
@@ -72,5 +82,5 @@ def pin_commit(exploration: Exploration, context: RunContext) -> Exploration:
     if commit is None:
         return exploration
     pinned = exploration.replace(base_commit=commit)
-    deps.explorations.save(pinned)
+    context.sink.save_soon(pinned)
     return pinned

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
 
 from idea_explorer.domain.alarms import ALARMS, Alarm
-from idea_explorer.domain.deadline import Clock
+from idea_explorer.domain.errors import ExplorerError, ExternalError
 from idea_explorer.domain.events import (
     AnswerStarted,
     AnyEvent,
@@ -32,19 +33,18 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.usecases.deps import Deps
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import EventLog, EventSink
+    from idea_explorer.ports import EventLog, EventSink, Transcript
 
 
 class History:
-    """Stores events under the exploration's lease.
+    """Adds the events of a run to its transcript, which stores them in one transaction with its entries.
 
     Where an answer broke off after some of it was stored, the next one begins with `message_start`
     again: clients then drop what came after the last `step_finished`.
     """
 
-    def __init__(self, log: EventLog, exploration: Exploration) -> None:
-        self._log = log
-        self._exploration = exploration
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
         self._start: MessageStart | None = None
         self._unfinished = False
 
@@ -64,69 +64,50 @@ class History:
                 self._unfinished = False
             case _:
                 pass
-        self._log.append(self._exploration.id, self._exploration.lease, event)
+        self._transcript.add_event(event)
 
 
-class GroupedText:
-    """Collects deltas of one kind for so many seconds, also if no other follows. Any other event sends
-    them first, which keeps the order."""
+class Flusher:
+    """Stores what a run has added to its transcript, at most so many seconds after `schedule`: nobody should
+    wait for what they follow while a tool works or a model pauses."""
 
-    def __init__(self, inner: EventSink, clock: Clock, seconds: float) -> None:
-        self._inner = inner
-        self._clock = clock
+    def __init__(self, flush: Callable[[], None], seconds: float) -> None:
+        self._flush = flush
         self._seconds = seconds
-        self._kind: type[TextDelta | ThinkingDelta] = TextDelta
-        self._parts: list[str] = []
-        self._since = 0.0
         self._alarm: Alarm | None = None
+        self._is_closed = False
         self._failure: Exception | None = None
         self._lock = threading.Lock()
 
-    def emit(self, event: RunEvent) -> None:
-        with self._lock:
-            self._raise_failure()
-            if isinstance(event, TextDelta | ThinkingDelta):
-                self._collect(event)
-            else:
-                self._flush()
-                self._inner.emit(event)
-
-    def flush(self) -> None:
-        """Send what was collected, before something later is stored."""
-        with self._lock:
-            self._raise_failure()
-            self._flush()
-
-    def _collect(self, delta: TextDelta | ThinkingDelta) -> None:
-        if type(delta) is not self._kind:
-            self._flush()
-            self._kind = type(delta)
-        if not self._parts:
-            self._since = self._clock.monotonic()
-            self._alarm = ALARMS.call_later(self._seconds, self._flush_in_time)
-        self._parts.append(delta.content)
-        if self._clock.monotonic() - self._since >= self._seconds:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if self._parts:
-            self._inner.emit(self._kind(content="".join(self._parts)))
-            self._parts.clear()
-
-    def _flush_in_time(self) -> None:
-        """For a model that pauses after a word. A failure, such as a lost lease, is raised in the run."""
-        with self._lock:
-            try:
-                self._flush()
-            except Exception as error:  # noqa: BLE001  raised again at the next event
-                self._failure = error
-
-    def _raise_failure(self) -> None:
+    def schedule(self) -> None:
+        """Raises what an earlier flush has failed with, such as LeaseLostError. A store that cannot be
+        reached is no failure: it is tried again."""
         if self._failure is not None:
             raise self._failure
+        self._set_alarm()
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            if self._alarm is not None:
+                self._alarm.cancel()
+
+    def _set_alarm(self) -> None:
+        with self._lock:
+            if self._alarm is None and not self._is_closed:
+                self._alarm = ALARMS.call_later(self._seconds, self._ring)
+
+    def _ring(self) -> None:
+        with self._lock:
+            self._alarm = None
+            if self._is_closed:
+                return
+        try:
+            self._flush()
+        except ExternalError:
+            self._set_alarm()
+        except Exception as error:  # noqa: BLE001  raised in the run, at its next event
+            self._failure = error
 
 
 class BranchSink:
@@ -185,6 +166,11 @@ def describe_branch_end(ended: Exploration) -> list[AnyEvent]:
     ]
 
 
+def emit_all(events: Iterable[AnyEvent], sink: EventSink) -> None:
+    for event in events:
+        sink.emit(event)
+
+
 class FanOutSink:
     def __init__(self, sinks: Sequence[EventSink]) -> None:
         self._sinks = sinks
@@ -195,28 +181,43 @@ class FanOutSink:
 
 
 class RecordingSink:
-    """Stores the events of a run, text in groups, and forwards them to the other sinks."""
+    """Stores the events of a run and its record with its transcript; forwards events to the other sinks."""
 
-    def __init__(self, exploration: Exploration, sinks: Sequence[EventSink], deps: Deps) -> None:
-        self._explorations = deps.explorations
-        history = History(deps.events, exploration)
-        self._history = GroupedText(history, deps.clock, deps.text_seconds)
+    def __init__(self, transcript: Transcript, sinks: Sequence[EventSink], deps: Deps) -> None:
+        self._transcript = transcript
+        self._history = History(transcript)
+        self._flusher = Flusher(transcript.flush, deps.text_seconds)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:
         self._history.emit(event)
+        self._flusher.schedule()
         self._others.emit(event)
 
     def save(self, exploration: Exploration, *events: AnyEvent) -> None:
-        """Store the record and its events, both or neither."""
-        self._history.flush()
-        self._explorations.save(exploration, events)
-        self.forward(*events)
-
-    def forward(self, *events: AnyEvent) -> None:
-        """Send events that are stored already to the other sinks."""
+        """Store the record and its events, with everything that was added before; all or nothing."""
         for event in events:
-            self._others.emit(event)
+            self._transcript.add_event(event)
+        self._transcript.set_record(exploration)
+        self._transcript.flush()
+        emit_all(events, self._others)
+
+    def save_soon(self, exploration: Exploration) -> None:
+        """Store the record with the next entry or event, and before anything acts on it."""
+        self._transcript.set_record(exploration)
+        self._flusher.schedule()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Store what is left. A run that fails for another reason fails for that."""
+        self._flusher.close()
+        if kind is None:
+            self._transcript.flush()
+        elif issubclass(kind, Exception):
+            with suppress(ExplorerError):
+                self._transcript.flush()
 
 
 def save_end(

@@ -28,7 +28,7 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
     A function without the GitHub secret reads no research: it has the index in the bucket.
     """
     from idea_explorer.adapters.aws.s3 import Bucket
-    from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+    from idea_explorer.adapters.dynamodb.events import DynamoEventLog, EventNumbers
     from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
     from idea_explorer.adapters.dynamodb.spend import DynamoSpend
     from idea_explorer.adapters.dynamodb.texts import CloudApprovals, CloudReports, CloudTranscripts
@@ -38,13 +38,14 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
     bucket = Bucket(cloud.named("BUCKET_NAME", settings.bucket_name), cloud.connect("s3", settings))
     approvals = CloudApprovals(table, bucket)
     uploads = CloudUploads(bucket)
-    explorations = DynamoExplorations(table)
+    numbers = EventNumbers(table)
+    explorations = DynamoExplorations(table, numbers)
     return _deps(settings, log, DynamoSpend(table), uploads)(
         explorations=explorations,
         admission=explorations.admission,
         has_slots=True,
-        transcripts=CloudTranscripts(table, bucket),
-        events=DynamoEventLog(table),
+        transcripts=CloudTranscripts(table, bucket, numbers),
+        events=DynamoEventLog(table, numbers),
         stream_slots=cloud.stream_slots(settings) if settings.max_streams else None,
         reports=CloudReports(table, bucket),
         approvals=approvals,

@@ -7,16 +7,26 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.stub import ANY, Stubber
+from botocore.exceptions import ClientError, ReadTimeoutError
+from botocore.stub import Stubber
 
 from idea_explorer.adapters.dynamodb.events import DynamoEventLog
-from idea_explorer.adapters.dynamodb.explorations import DynamoExplorations
-from idea_explorer.adapters.dynamodb.schema import BY_OWNER, BY_STATUS, RECORD, Item
+from idea_explorer.adapters.dynamodb.expressions import Put, Write
+from idea_explorer.adapters.dynamodb.schema import (
+    BY_OWNER,
+    BY_STATUS,
+    ENTRY,
+    RECORD,
+    Item,
+    encode,
+    lease_key,
+)
 from idea_explorer.adapters.dynamodb.table import ATTEMPTS, Table
-from idea_explorer.domain.errors import LeaseLostError, RateLimitedError
+from idea_explorer.domain.errors import LeaseLostError, RateLimitedError, UpstreamTimeoutError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.text import hash_text
 from idea_explorer.domain.transcript import dump_entry
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
@@ -26,6 +36,8 @@ from idea_explorer.usecases.submit import submit
 from idea_explorer.wiring.deps import cloud_deps
 from tests.fakes.clock import ManualClock
 from tests.fakes.explorations import NOW, an_exploration, said, words
+
+LARGE = said(" ".join(hash_text(str(number)) for number in range(200)))  # also when compressed
 
 
 @pytest.fixture
@@ -50,18 +62,45 @@ def test_an_object_that_the_table_does_not_point_to_does_not_count(
     aws: Settings, stores: Deps, running: Exploration
 ) -> None:
     transcript = stores.transcripts.open(running.id, running.lease)
-    transcript.append(said("one"))
+    transcript.append(LARGE)
     s3: Any = boto3.client("s3")
     (written,) = s3.list_objects_v2(Bucket=aws.bucket_name)["Contents"]
     orphan = written["Key"].replace("/000000-", "/000001-")
     s3.put_object(Bucket=aws.bucket_name, Key=orphan, Body=zlib.compress(dump_entry(said("two"))))
 
-    assert list(stores.transcripts.open(running.id, running.lease).entries) == [said("one")]
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [LARGE]
     transcript.append(said("three"))
     assert list(stores.transcripts.open(running.id, running.lease).entries) == [
-        said("one"),
+        LARGE,
         said("three"),
     ]
+
+
+def test_a_small_entry_is_in_the_table_and_a_large_one_in_the_bucket(
+    aws: Settings, stores: Deps, running: Exploration
+) -> None:
+    transcript = stores.transcripts.open(running.id, running.lease)
+    for entry in (said("one"), LARGE, said("two")):
+        transcript.append(entry)
+
+    assert ["data" in item for item in items(aws, ENTRY)] == [True, False, True]
+    s3: Any = boto3.client("s3")
+    assert len(s3.list_objects_v2(Bucket=aws.bucket_name)["Contents"]) == 1
+    assert stores.transcripts.open(running.id, running.lease).entries == transcript.entries
+
+
+def test_a_run_that_an_earlier_version_left_without_a_lease_item_is_taken_over(
+    aws: Settings, stores: Deps, running: Exploration
+) -> None:
+    client: Any = boto3.client("dynamodb")
+    client.delete_item(TableName=aws.table_name, Key=encode(lease_key(running.id)))
+    with pytest.raises(LeaseLostError):
+        stores.transcripts.open(running.id, running.lease).append(said("nobody's"))
+
+    taken = stores.explorations.take_over(running.id, lambda e: e)
+    stores.transcripts.open(taken.id, taken.lease).append(said("one"))
+
+    assert stores.transcripts.open(taken.id, taken.lease).entries == (said("one"),)
 
 
 def test_what_a_zombie_wrote_to_the_bucket_replaces_nothing(
@@ -219,38 +258,49 @@ def test_an_item_that_stays_busy_is_a_failure_worth_another_try(api: Any) -> Non
     assert busy.value.retryable
 
 
-def test_a_take_over_whose_answer_was_lost_has_happened_once(api: Any) -> None:
-    """The client sends it again and is refused by its own first write."""
-    before = an_exploration()
-    sent: dict[str, Any] = {}
-    item = {
-        "record": {"B": zlib.compress(before.model_dump_json().encode())},
-        "lease": {"N": "0"},
-        "version": {"N": "1"},
-        "cancel_requested": {"BOOL": False},
-    }
+class Transactions:
+    """DynamoDB's side of transactions: fails as it is told, and remembers their tokens."""
 
-    def remember(params: dict[str, Any], **_: object) -> None:
-        sent.update(params["ExpressionAttributeValues"])
-        stub.add_client_error(
-            "update_item",
-            "ConditionalCheckFailedException",
-            modeled_fields={"Item": item | {"taker": sent[":taker"]}},
-        )
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.tokens: list[str] = []
 
-    with Stubber(api) as stub:
-        stub.add_response("get_item", {"Item": item}, expected_params=ANY_PARAMS)
-        api.meta.events.register_first("provide-client-params.dynamodb.UpdateItem", remember)
-
-        taken = DynamoExplorations(Table("t", lambda: api, ManualClock())).take_over(
-            before.id, lambda e: e
-        )
-
-        stub.assert_no_pending_responses()
-    assert taken.lease == 1
+    def transact_write_items(self, *, TransactItems: object, ClientRequestToken: str) -> None:  # noqa: N803
+        self.tokens.append(ClientRequestToken)
+        if self.failures:
+            raise self.failures.pop(0)
 
 
-ANY_PARAMS = {"TableName": ANY, "Key": ANY, "ConsistentRead": True}
+def refusal(*reasons: str) -> ClientError:
+    error = {"Error": {"Code": "TransactionCanceledException"}, **cancelled_by(*reasons)}
+    return ClientError(error, "TransactWriteItems")  # type: ignore[arg-type]
+
+
+def writes_of(number: int) -> list[Write]:
+    return [Put({"pk": str(number), "sk": side}) for side in "ab"]
+
+
+def test_a_transaction_whose_answer_was_lost_is_made_once() -> None:
+    """By its token, which DynamoDB knows for ten minutes."""
+    api = Transactions(ReadTimeoutError(endpoint_url="https://dynamodb"))
+    table = Table("t", lambda: api, ManualClock())
+    with pytest.raises(UpstreamTimeoutError):
+        table.write(writes_of(1))
+    table.write(writes_of(2))
+    table.write(writes_of(1))
+    table.write(writes_of(1))
+
+    lost, other, again, new = api.tokens
+    assert lost == again
+    assert len({lost, other, new}) == 3
+
+
+def test_a_transaction_that_was_refused_is_another_one_the_next_time() -> None:
+    api = Transactions(refusal("TransactionConflict", "None"))
+    Table("t", lambda: api, ManualClock()).write(writes_of(1))
+
+    refused, made = api.tokens
+    assert refused != made
 
 
 def test_a_batch_answered_in_part_is_asked_for_the_rest(api: Any) -> None:

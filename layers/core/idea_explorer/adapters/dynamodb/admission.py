@@ -100,15 +100,9 @@ class DynamoAdmission:
         unchanged = Condition(f"attribute_not_exists(#{PK})", {})
         if item:
             unchanged = Condition("#version = :known", {"known": item["version"]})
-        slot = _free_slot(holder, owner)
+        slot = replace(_free_slot(holder, owner), when=f"attribute_exists(#{PK})")
         try:
-            self._table.update(
-                slot.key,
-                slot.change,
-                slot.values,
-                when=f"attribute_exists(#{PK})",
-                also=[Check(record_key(holder), unchanged)],
-            )
+            self._table.write([slot, Check(record_key(holder), unchanged)])
         except ConditionNotMetError:
             return False  # it has changed meanwhile: whoever changed it saw to its slot
         return True

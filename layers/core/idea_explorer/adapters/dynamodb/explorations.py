@@ -1,7 +1,5 @@
 """Exploration records in DynamoDB: one item each, written only on conditions."""
 
-import uuid
-import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
@@ -15,8 +13,15 @@ from idea_explorer.adapters.dynamodb.admission import (
     waiting_items,
     waiting_writes,
 )
-from idea_explorer.adapters.dynamodb.events import event_items, last_number
-from idea_explorer.adapters.dynamodb.expressions import Condition, Write
+from idea_explorer.adapters.dynamodb.events import EventNumbers, dump_events, event_items
+from idea_explorer.adapters.dynamodb.expressions import Condition, Put, Write
+from idea_explorer.adapters.dynamodb.record_items import (
+    active_attribute,
+    record_attributes,
+    restore,
+    save_record,
+    update_record,
+)
 from idea_explorer.adapters.dynamodb.schema import (
     ACTIVE,
     BY_OWNER,
@@ -29,6 +34,7 @@ from idea_explorer.adapters.dynamodb.schema import (
     UPDATED,
     Item,
     Value,
+    lease_key,
     record_key,
 )
 from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
@@ -45,13 +51,15 @@ from idea_explorer.ports.stores import (
 )
 
 ATTEMPTS = 50  # each failure is another writer's success, and writers are few
+FILTERED_AT_ONCE = 500  # most filters find a page among so many; entries of the index are small
 
 
 class DynamoExplorations:
     """`version` increases with every write of a record, `lease` with every take-over."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, numbers: EventNumbers | None = None) -> None:
         self._table = table
+        self._numbers = numbers or EventNumbers(table)
 
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         record: Item = {
@@ -62,18 +70,18 @@ class DynamoExplorations:
             "cancel_requested": exploration.cancel_requested,
             "version": 1,
             "lease": exploration.lease,
-            **_record_attributes(exploration),
-            **_active_attribute(exploration),
+            **record_attributes(exploration),
+            **active_attribute(exploration),
         }
-        first_events = event_items(exploration.id, events, after=0)
+        first_events = event_items(exploration.id, dump_events(events), after=0)
         return self._table.put_new(record, *first_events, *waiting_items(exploration))
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
-        return _restore(self._get(exploration_id))
+        return restore(self._get(exploration_id))
 
     @property
     def admission(self) -> DynamoAdmission:
-        return DynamoAdmission(self._table, _restore)
+        return DynamoAdmission(self._table, restore)
 
     def take_over(
         self,
@@ -85,42 +93,35 @@ class DynamoExplorations:
     ) -> Exploration:
         for _ in range(ATTEMPTS):
             item = self._get(exploration_id)
-            before = _restore(item)
+            before = restore(item)
             after = records.change_and_lease(before, change)
-            taker = uuid.uuid4().hex
             values: dict[str, Value] = {
                 "lease": after.lease,
                 "cancel_requested": after.cancel_requested,
-                "taker": taker,
             }
             when = Condition("#version = :known", {"known": item["version"]})
             slot = _slot_writes(before, after, slots)
-            also = [*waiting_writes(before, after), *slot]
-            events = tell(before, after)
+            writes: list[Write] = [
+                update_record(after, values, when),
+                Put({**lease_key(after.id), "lease": after.lease}),
+                *waiting_writes(before, after),
+                *slot,
+            ]
             try:
-                self._update(after, values, when, events, also)
+                self._numbers.write(after.id, writes, dump_events(tell(before, after)))
             except ConditionNotMetError as refused:
-                # the slot is written last; freeing one has no condition
-                if slot and refused.failed == [len(events) + len(also)]:
+                # taking a slot is the last of them; freeing one has no condition
+                if refused.failed == [len(writes) - 1]:
                     raise records.no_free_slot(exploration_id) from refused
-                # Our own write refuses it if the response was lost and the client sent it again.
-                if refused.found is None or refused.found.get("taker") != taker:
-                    continue
+                continue
             return after
         raise records.too_many_writers(exploration_id)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
-        held = Condition("#lease = :held", {"held": exploration.lease})
-        also = [] if exploration.is_exploring else [free_slot(exploration)]
-        for _ in range(ATTEMPTS):
-            try:
-                self._update(exploration, {}, held, events, also)
-            except ConditionNotMetError as refused:
-                if 0 in refused.failed:
-                    raise records.lease_lost(exploration.id) from refused
-                continue  # another writer's event took the number
-            return
-        raise records.too_many_writers(exploration.id)
+        try:
+            self._numbers.write(exploration.id, save_record(exploration), dump_events(events))
+        except ConditionNotMetError as refused:
+            raise records.lease_lost(exploration.id) from refused
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         try:
@@ -144,15 +145,17 @@ class DynamoExplorations:
         if cursor is not None:
             values = {**where.values, "position": records.decode_cursor(cursor)}
             where = Condition(f"{where.expression} AND #{CREATED} < :position", values)
+        only = _filter(wanted)
+        read = FILTERED_AT_ONCE if only else limit + 1
         found: list[Item] = []
         for items in self._table.query(
-            where, index=BY_OWNER, only=_filter(wanted), newest_first=True
+            where, index=BY_OWNER, only=only, newest_first=True, limit=read
         ):
             found += items
             if len(found) > limit:
                 break
         keys = [record_key(item[PK]) for item in found[:limit]]
-        listed = [_restore(item) for item in self._table.get_many(keys)]
+        listed = [restore(item) for item in self._table.get_many(keys)]
         return ExplorationPage(
             # The index lags behind a little; the records themselves are current.
             [e for e in listed if wanted.status in {None, e.status}],
@@ -177,31 +180,13 @@ class DynamoExplorations:
         )
         pages = self._table.query(where, index=BY_STATUS, limit=limit)
         items = islice((item for page in pages for item in page), limit)
-        return [_restore(item) for item in self._table.get_many([record_key(i[PK]) for i in items])]
+        return [restore(item) for item in self._table.get_many([record_key(i[PK]) for i in items])]
 
     def _get(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))
         if item is None:
             raise records.no_such_exploration(exploration_id)
         return item
-
-    def _update(
-        self,
-        after: Exploration,
-        values: dict[str, Value],
-        when: Condition,
-        events: Sequence[AnyEvent],
-        also: Sequence[Write],
-    ) -> None:
-        active = _active_attribute(after)
-        changes = {**values, **_record_attributes(after), **active}
-        sets = ", ".join(f"#{name} = :{name}" for name in changes)
-        removes = "" if active else f" REMOVE #{ACTIVE}"
-        key, change = record_key(after.id), f"SET {sets}{removes} ADD #version :one"
-        given = {**changes, **when.values, "one": 1}
-        last = last_number(self._table, after.id) if events else 0
-        new = event_items(after.id, events, after=last)
-        self._table.update(key, change, given, when=when.expression, new=new, also=also)
 
 
 def _slot_writes(before: Exploration, after: Exploration, slots: int | None) -> list[Write]:
@@ -210,29 +195,10 @@ def _slot_writes(before: Exploration, after: Exploration, slots: int | None) -> 
     return [free_slot(after)] if before.is_exploring and not after.is_exploring else []
 
 
-def _restore(item: Item) -> Exploration:
-    record = zlib.decompress(item["record"])
-    return records.restore_exploration(record, item["lease"], item["cancel_requested"])
-
-
-def _record_attributes(exploration: Exploration) -> dict[str, Value]:
-    return {
-        "status": exploration.status,
-        UPDATED: records.format_sortable(exploration.delivery_due or exploration.updated_at),
-        "record": zlib.compress(exploration.model_dump_json().encode()),
-    }
-
-
 def _list_attributes(exploration: Exploration) -> dict[str, Value]:
     """What puts it on its owner's list: an index leaves out items without its keys."""
     position = records.list_position(exploration)
     return {OWNER: exploration.owner, CREATED: position} if position else {}
-
-
-def _active_attribute(exploration: Exploration) -> dict[str, Value]:
-    if exploration.delivery_due:
-        return {ACTIVE: UNDELIVERED}
-    return {} if exploration.is_final else {ACTIVE: exploration.status}
 
 
 def _filter(wanted: Filter) -> Condition | None:

@@ -23,6 +23,13 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
+class Create:
+    """Store an item; fails if its key is taken."""
+
+    item: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     key: Mapping[str, str]
 
@@ -45,7 +52,7 @@ class Check:
     condition: Condition
 
 
-Write: TypeAlias = Put | Delete | Update | Check
+Write: TypeAlias = Put | Create | Delete | Update | Check
 
 
 def begins_with(partition: str, prefix: str) -> Condition:

@@ -1,20 +1,21 @@
 """The table. All items of an exploration share its id as partition key; only RECORD items are indexed.
 
-| pk              | sk              | holds                                                       |
-|-----------------|-----------------|-------------------------------------------------------------|
-| exploration id  | RECORD          | the record, its lease, version and status; the report's key |
-| exploration id  | EVENT#000000001 | one event of its history                                    |
-| exploration id  | ENTRY#000000000 | the key of one transcript entry in the bucket               |
-| exploration id  | APPROVAL#…      | one approval request, and its decision once there is one    |
-| exploration id  | APPROVALTOKEN   | the task token of the workflow that waits for decisions     |
-| SPEND#day#owner | a run           | what the run has spent and reserved of its owner's day      |
-| SPEND#day#owner | TURN            | how many reservations were made on that day                 |
-| IDEMPOTENCY     | submit#…        | the response to a request with a key, until it expires      |
-| LEASE#branch    | LEASE           | who publishes to a branch at the moment                     |
-| WAITING         | owner#time#id   | an exploration that waits for a free slot                   |
-| SLOTS           | SLOTS           | the explorations that hold a slot; whether starting pauses  |
-| TURN            | owner           | when an owner last got a slot                               |
-| STREAMS         | STREAMS         | the open streams of events, each with its end               |
+| pk              | sk              | holds                                                         |
+|-----------------|-----------------|---------------------------------------------------------------|
+| exploration id  | RECORD          | the record, its lease, version and status; the report's key   |
+| exploration id  | LEASE           | its lease alone: a check of it costs less than of the record  |
+| exploration id  | EVENT#000000001 | one event of its history                                      |
+| exploration id  | ENTRY#000000000 | one transcript entry, or its key in the bucket if it is large |
+| exploration id  | APPROVAL#…      | one approval request, and its decision once there is one      |
+| exploration id  | APPROVALTOKEN   | the task token of the workflow that waits for decisions       |
+| SPEND#day#owner | a run           | what the run has spent and reserved of its owner's day        |
+| SPEND#day#owner | TURN            | how many reservations were made on that day                   |
+| IDEMPOTENCY     | submit#…        | the response to a request with a key, until it expires        |
+| LEASE#branch    | LEASE           | who publishes to a branch at the moment                       |
+| WAITING         | owner#time#id   | an exploration that waits for a free slot                     |
+| SLOTS           | SLOTS           | the explorations that hold a slot; whether starting pauses    |
+| TURN            | owner           | when an owner last got a slot                                 |
+| STREAMS         | STREAMS         | the open streams of events, each with its end                 |
 
 template.yaml declares the same table; a test compares the two.
 """
@@ -24,6 +25,7 @@ from typing import Any, TypeAlias
 
 PK, SK = "pk", "sk"
 RECORD = "RECORD"
+LEASE = "LEASE"
 EVENT = "EVENT#"
 ENTRY = "ENTRY#"
 APPROVAL = "APPROVAL#"
@@ -74,6 +76,10 @@ TABLE: dict[str, Any] = {
 
 def record_key(exploration_id: str) -> dict[str, str]:
     return {PK: exploration_id, SK: RECORD}
+
+
+def lease_key(exploration_id: str) -> dict[str, str]:
+    return {PK: exploration_id, SK: LEASE}
 
 
 def event_key(exploration_id: str, number: int) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, date, datetime, time, timedelta
 
-from idea_explorer.adapters.dynamodb.expressions import Condition, Put
+from idea_explorer.adapters.dynamodb.expressions import Condition, Put, Update
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, PK, SK, Item
 from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.errors import RateLimitedError
@@ -27,13 +27,13 @@ class DynamoSpend:
             held = limit_hold(usd, limit, map(_taken, items.values()))
             item = {PK: _partition(owner, day), SK: run, "usd": own.get("usd", 0), "held": held}
             try:
-                self._table.update(
+                next_turn = Update(
                     {PK: _partition(owner, day), SK: TURN},
                     f"SET #turn = :next, #{EXPIRES} = :expires",
                     {"next": turn + 1, "seen": turn, "expires": _expires(day)},
                     when="attribute_not_exists(#turn) OR #turn = :seen",
-                    also=[Put(item | {EXPIRES: _expires(day)})],
                 )
+                self._table.write([next_turn, Put(item | {EXPIRES: _expires(day)})])
             except ConditionNotMetError:
                 continue
             return held

@@ -1,11 +1,21 @@
 """Reads and conditional writes on one DynamoDB table."""
 
 import re
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from idea_explorer.adapters.aws.client import error_code, map_aws_errors
-from idea_explorer.adapters.dynamodb.expressions import Check, Condition, Delete, Put, Update, Write
+from idea_explorer.adapters.dynamodb.expressions import (
+    Check,
+    Condition,
+    Create,
+    Delete,
+    Put,
+    Update,
+    Write,
+)
 from idea_explorer.adapters.dynamodb.schema import (
     PK,
     SK,
@@ -17,6 +27,7 @@ from idea_explorer.adapters.dynamodb.schema import (
 )
 from idea_explorer.domain.errors import RateLimitedError
 from idea_explorer.domain.retry import RetryPolicy, retry
+from idea_explorer.domain.text import hash_text
 from idea_explorer.ports import Clock
 
 SYSTEM = "DynamoDB"
@@ -59,6 +70,7 @@ class Table:
         self._name = name
         self._connect = connect
         self._clock = clock
+        self._tokens: dict[str, str] = {}  # by hash, of transactions with an unknown outcome
 
     def get(self, key: Mapping[str, str], *attributes: str) -> Item | None:
         """A consistent read of an item, or of some of its attributes."""
@@ -101,7 +113,8 @@ class Table:
         newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[list[Item]]:
-        """Items by key, page by page. `only` filters each page, so a page may be empty."""
+        """Items by key, page by page, at most `limit` in each. `only` filters what was read, so a page
+        may be empty; then only the first is limited, and the others are as large as DynamoDB makes them."""
         parts = [where, only] if only else [where]
         request = self._request(*(part.expression for part in parts)) | {
             "KeyConditionExpression": where.expression,
@@ -118,6 +131,8 @@ class Table:
             if "LastEvaluatedKey" not in response:
                 return
             request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
+            if only:
+                request.pop("Limit", None)
 
     def query_all(self, where: Condition) -> list[Item]:
         return [item for page in self.query(where) for item in page]
@@ -129,12 +144,12 @@ class Table:
 
     def put_new(self, *items: Mapping[str, Value]) -> bool:
         """Store all items or none; False if a key is taken."""
-        requests = [self._put_new_request(item) for item in items]
         try:
-            if len(requests) == 1:
-                self._write(lambda api: api.put_item(**requests[0]))
+            if len(items) == 1:
+                request = self._put_new_request(items[0])
+                self._write(lambda api: api.put_item(**request))
             else:
-                self._transact([{"Put": request} for request in requests])
+                self.write([Create(item) for item in items])
         except ConditionNotMetError:
             return False
         return True
@@ -159,17 +174,18 @@ class Table:
                 return total
             request["ExclusiveStartKey"] = response["LastEvaluatedKey"]
 
-    def put_new_while(
-        self, item: Mapping[str, Value], key: Mapping[str, str], condition: Condition
-    ) -> None:
-        """Store an item in one transaction with a condition on another.
+    def write(self, writes: Sequence[Write]) -> None:
+        """Make all writes or none.
 
-        ConditionNotMetError has 0 in `failed` if the condition failed, and 1 if the item's key is
-        taken. A retry after a lost response does not write twice: the client gives each transaction a
-        token.
+        ConditionNotMetError has in `failed` the positions of those that were refused. A transaction whose
+        response was lost does not write twice: the client gives it a token. A single update is none, which
+        halves its price.
         """
-        check = self._check_request(key, condition)
-        self._transact([{"ConditionCheck": check}, {"Put": self._put_new_request(item)}])
+        match writes:
+            case [Update(key, change, values, when)]:
+                self.update(key, change, values, when=when)
+            case _:
+                self._transact([self._write_request(write) for write in writes])
 
     def _check_request(self, key: Mapping[str, str], condition: Condition) -> dict[str, Any]:
         request = self._request(condition.expression) | {
@@ -180,26 +196,11 @@ class Table:
         return request | ({"ExpressionAttributeValues": values} if values else {})
 
     def update(
-        self,
-        key: Mapping[str, str],
-        change: str,
-        values: Mapping[str, Value],
-        *,
-        when: str,
-        new: Sequence[Mapping[str, Value]] = (),
-        also: Sequence[Write] = (),
+        self, key: Mapping[str, str], change: str, values: Mapping[str, Value], *, when: str
     ) -> None:
-        """Update an item on a condition, store `new` ones and make `also` other writes, all or nothing.
-
-        ConditionNotMetError has 0 in `failed` if the condition failed, and higher numbers for new items
-        whose keys are taken, and then for the other writes.
-        """
-        request = self._update_request(key, change, values, when)
-        puts = [{"Put": self._put_new_request(item)} for item in new]
-        if puts or also:
-            self._transact([{"Update": request}, *puts, *map(self._write_request, also)])
-        else:
-            self._write(lambda api: api.update_item(**request))
+        """Update one item on a condition; ConditionNotMetError has the item that was found."""
+        request = self._update_request(Update(key, change, values, when))
+        self._write(lambda api: api.update_item(**request))
 
     def _write_request(self, write: Write) -> dict[str, Any]:
         match write:
@@ -207,21 +208,25 @@ class Table:
                 return {"Put": self._request() | {"Item": encode(item)}}
             case Delete(key):
                 return {"Delete": self._request() | {"Key": encode(key)}}
-            case Update(key, change, values, when):
-                return {"Update": self._update_request(key, change, values, when)}
+            case Create(item):
+                return {"Put": self._put_new_request(item)}
+            case Update():
+                return {"Update": self._update_request(write)}
             case Check(key, condition):
                 return {"ConditionCheck": self._check_request(key, condition)}
 
-    def _update_request(
-        self, key: Mapping[str, str], change: str, values: Mapping[str, Value], when: str
-    ) -> dict[str, Any]:
-        request = self._request(change, when) | {"Key": encode(key), "UpdateExpression": change}
-        if when:
+    def _update_request(self, write: Update) -> dict[str, Any]:
+        request = self._request(write.change, write.when) | {
+            "Key": encode(write.key),
+            "UpdateExpression": write.change,
+        }
+        if write.when:
             request |= {
-                "ConditionExpression": when,
+                "ConditionExpression": write.when,
                 "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             }
-        return request | ({"ExpressionAttributeValues": placeholders(values)} if values else {})
+        values = placeholders(write.values)
+        return request | ({"ExpressionAttributeValues": values} if values else {})
 
     def _put_new_request(self, item: Mapping[str, Value]) -> dict[str, Any]:
         free = f"attribute_not_exists(#{PK})"
@@ -233,7 +238,21 @@ class Table:
         return request | ({"ExpressionAttributeNames": names} if names else {})
 
     def _transact(self, writes: list[dict[str, Any]]) -> None:
-        self._write(lambda api: api.transact_write_items(TransactItems=writes))
+        """After a failure that does not say whether the writes were made, the same writes get the same token
+        again, so that DynamoDB makes them once. A refusal is an answer: after that they get a new one."""
+        known = self._tokens.pop(hash_text(repr(writes)), None) if self._tokens else None
+        tokens = chain([known] if known else [], iter(lambda: uuid.uuid4().hex, ""))
+
+        def transact(api: Any) -> None:
+            token = next(tokens)
+            try:
+                api.transact_write_items(TransactItems=writes, ClientRequestToken=token)
+            except Exception as error:
+                if not _failure_reasons(error):
+                    self._tokens[hash_text(repr(writes))] = token
+                raise
+
+        self._write(transact)
 
     def _write(self, call: Callable[[Any], object]) -> None:
         """Write, and retry with backoff while another transaction is using the same item."""
@@ -257,8 +276,8 @@ class Table:
 
 
 def _failure_reasons(error: Any) -> list[str]:
-    """Why each write of a transaction, or a single write, was refused."""
-    match error_code(error):
+    """Why each write of a transaction, or a single write, was refused; empty if the error is no refusal."""
+    match error_code(error) if getattr(error, "response", None) else "":
         case "TransactionCanceledException":
             reasons = error.response.get("CancellationReasons", [])
             return [str(reason.get("Code")) for reason in reasons]

@@ -1,4 +1,5 @@
-"""Transcripts, reports and approvals: their text in the bucket, pointers to it in the table.
+"""Transcripts, reports and approvals: small entries in the table, other texts in the bucket, with pointers to
+them in the table.
 
 The object is written first and counts only once the table points to it, which the lease guards. So no
 entry is ever half written, and one that a worker wrote after losing its lease is never read.
@@ -7,9 +8,17 @@ entry is ever half written, and one that a worker wrote after losing its lease i
 import hashlib
 import zlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from idea_explorer.adapters.aws.s3 import Bucket
-from idea_explorer.adapters.dynamodb.expressions import Condition, begins_with
+from idea_explorer.adapters.dynamodb.events import (
+    EventNumbers,
+    check_lease,
+    dump_events,
+    split_events,
+)
+from idea_explorer.adapters.dynamodb.expressions import Create, Write, begins_with
+from idea_explorer.adapters.dynamodb.record_items import save_record
 from idea_explorer.adapters.dynamodb.schema import (
     APPROVAL,
     ENTRY,
@@ -31,8 +40,12 @@ from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Transcript
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.transcripts import Batch
+
 ZLIB = "application/zlib"
 MARKDOWN = "text/markdown; charset=utf-8"
+MAX_INLINE_BYTES = 4_000  # of an entry: up to here the table costs no more than the bucket
 
 
 class _TextStore:
@@ -48,24 +61,45 @@ class _TextStore:
 
 
 class CloudTranscripts(_TextStore):
+    def __init__(self, table: Table, bucket: Bucket, numbers: EventNumbers | None = None) -> None:
+        super().__init__(table, bucket)
+        self._numbers = numbers or EventNumbers(table)
+
     def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
         items = self._table.query_all(begins_with(exploration_id, ENTRY))
 
-        def write(number: int, data: bytes) -> None:
-            name = f"explorations/{exploration_id}/transcript/{number:06d}-{lease}"
-            key = self._upload(name, ".json.zz", data, ZLIB)
+        def write(batch: "Batch") -> None:
+            held: list[Write] = [check_lease(exploration_id, lease)]
+            new = [
+                Create(self._entry_item(exploration_id, lease, n, data))
+                for n, data in enumerate(batch.entries, start=batch.number)
+            ]
+            *early, late = split_events(dump_events(batch.events))
             try:
-                self._table.put_new_while(
-                    {**entry_key(exploration_id, number), "object": key, "lease": lease},
-                    record_key(exploration_id),
-                    Condition("#lease = :lease", {"lease": lease}),
-                )
+                for some in early:
+                    self._numbers.write(exploration_id, held, some)
+                writes = save_record(batch.record) if batch.record else held
+                self._numbers.write(exploration_id, [*writes, *new], late)
             except ConditionNotMetError as refused:
                 raise lease_lost(exploration_id) from refused
 
         from idea_explorer.adapters.transcripts import LeasedTranscript
 
-        return LeasedTranscript(self._bucket.get_all([item["object"] for item in items]), write)
+        return LeasedTranscript(self._read(items), write)
+
+    def _entry_item(
+        self, exploration_id: ExplorationId, lease: int, number: int, data: bytes
+    ) -> Item:
+        key = {**entry_key(exploration_id, number), "lease": lease}
+        if len(data) <= MAX_INLINE_BYTES:
+            return {**key, "data": data}
+        name = f"explorations/{exploration_id}/transcript/{number:06d}-{lease}"
+        return {**key, "object": self._upload(name, ".json.zz", data, ZLIB)}
+
+    def _read(self, items: Sequence[Item]) -> list[bytes]:
+        keys = [item["object"] for item in items if "object" in item]
+        objects = iter(self._bucket.get_all(keys))
+        return [next(objects) if "object" in item else item["data"] for item in items]
 
 
 class CloudReports(_TextStore):

@@ -3,10 +3,11 @@
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
@@ -15,6 +16,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.retry import RetryPolicy, retry
 
 BUSY_TIMEOUT_SECONDS = 30.0
+T = TypeVar("T")
 
 
 class Database:
@@ -42,6 +44,7 @@ class Database:
                 hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
             ) from error
         self._lock = threading.RLock()
+        self._jobs: deque[_Job[Any]] = deque()  # what threads wait to write
         weakref.finalize(self, self._connection.close)
 
     @contextmanager
@@ -52,14 +55,35 @@ class Database:
             try:
                 yield self._connection
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:  # a full disk ends it by itself
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
 
+    def write(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        """Run an action in a transaction, all or nothing, and return its result. What other threads want to
+        write meanwhile goes into the same transaction: one commit for all of them."""
+        job = _Job(action)
+        self._jobs.append(job)
+        with self._lock:
+            if not job.is_done:
+                self._run_jobs()
+        return job.result()
+
+    def _run_jobs(self) -> None:
+        jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        try:
+            with self.transaction() as db:
+                for job in jobs:
+                    job.run(db, is_alone=len(jobs) == 1)
+        except Exception as error:
+            for job in jobs:
+                job.fail(error)
+            raise
+
     def execute(self, statement: str, values: Sequence[object] | dict[str, object]) -> int:
         """Run one statement and return the number of rows that it changed."""
-        with self.transaction() as db:
-            return db.execute(statement, values).rowcount
+        return self.write(lambda db: db.execute(statement, values).rowcount)
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
@@ -75,6 +99,42 @@ def _make_private(path: Path) -> None:
         make_private_folder(path.parent)
     # SQLite gives the files beside it (-wal, -shm) the same permissions
     make_private_file(path)
+
+
+class _Job(Generic[T]):
+    """An action of one thread, run by whichever thread has the lock."""
+
+    def __init__(self, action: Callable[[sqlite3.Connection], T]) -> None:
+        self._action = action
+        self._outcome: tuple[T] | Exception | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self._outcome is not None
+
+    def run(self, db: sqlite3.Connection, *, is_alone: bool) -> None:
+        """What it raises undoes its own writes and those of nobody else."""
+        if is_alone:
+            self._outcome = (self._action(db),)
+            return
+        db.execute("SAVEPOINT job")
+        try:
+            self._outcome = (self._action(db),)
+        except Exception as error:  # noqa: BLE001  raised in the thread that wanted it
+            self._outcome = error
+            db.execute("ROLLBACK TO job")
+        db.execute("RELEASE job")
+
+    def fail(self, error: Exception) -> None:
+        """Nothing was committed."""
+        if not isinstance(self._outcome, Exception):
+            self._outcome = error
+
+    def result(self) -> T:
+        assert self._outcome is not None
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome[0]
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from idea_explorer.adapters.records import no_such_exploration, truncate_event
+from idea_explorer.adapters.records import dump_stored_event, no_such_exploration
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.domain.events import AnyEvent
@@ -39,9 +39,15 @@ class SqliteEventLog(StoreFile):
 
 
 def append_events(db: sqlite3.Connection, exploration_id: str, events: Sequence[AnyEvent]) -> None:
-    for event in events:
-        db.execute(
-            "INSERT INTO events SELECT ?, coalesce(max(number), 0) + 1, ?, ?"
-            " FROM events WHERE id = ?",
-            (exploration_id, event.type, truncate_event(event), exploration_id),
-        )
+    """Call it in a transaction: nobody else numbers events meanwhile."""
+    if not events:
+        return
+    query = "SELECT coalesce(max(number), 0) + 1 FROM events WHERE id = ?"
+    (first,) = db.execute(query, (exploration_id,)).fetchone()
+    db.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?)",
+        [
+            (exploration_id, number, event.type, dump_stored_event(event))
+            for number, event in enumerate(events, start=first)
+        ],
+    )

@@ -1,22 +1,14 @@
 """Exploration records in SQLite."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from idea_explorer.adapters import records
-from idea_explorer.adapters.sqlite.admission import (
-    SqliteAdmission,
-    free_slot,
-    list_waiting,
-    take_slot,
-)
-from idea_explorer.adapters.sqlite.database import StoreFile
+from idea_explorer.adapters.sqlite.admission import SqliteAdmission, list_waiting, take_slot
 from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events
+from idea_explorer.adapters.sqlite.record_file import RecordFile, schedule_delivery
 from idea_explorer.adapters.sqlite.schema import check_lease
-from idea_explorer.adapters.sqlite.secrets import StoredSecrets
 from idea_explorer.adapters.sqlite.spend import SqliteSpend
 from idea_explorer.adapters.sqlite.texts import SqliteReports, SqliteTranscripts
 from idea_explorer.domain.events import AnyEvent
@@ -31,19 +23,10 @@ from idea_explorer.ports.stores import (
     no_events,
 )
 
-if TYPE_CHECKING:
-    from idea_explorer.adapters.local_secrets import LocalSecrets
-
 SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHERE "
 
 
-class SqliteExplorations(StoreFile):
-    """With `secrets`, a request's secret is encrypted and stored beside the record. Lists leave it out."""
-
-    def __init__(self, path: Path, secrets: "LocalSecrets | None" = None) -> None:
-        super().__init__(path)
-        self._secrets = StoredSecrets(self._db, secrets)
-
+class SqliteExplorations(RecordFile):
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         encrypted = self._secrets.encrypt(exploration)
         with self._db.transaction() as db:
@@ -62,7 +45,7 @@ class SqliteExplorations(StoreFile):
             if not added.rowcount:
                 return False
             self._secrets.store(db, exploration.id, encrypted)
-            _schedule_delivery(db, exploration)
+            schedule_delivery(db, exploration)
             list_waiting(db, exploration)
             append_events(db, exploration.id, events)
             return True
@@ -83,7 +66,7 @@ class SqliteExplorations(StoreFile):
             after = records.change_and_lease(before, change)
             if slots is not None and after.is_exploring:
                 take_slot(db, after, slots)
-            _update(db, after, self._secrets.dump_without(after))
+            self._update(db, after)
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
                 (after.lease, after.cancel_requested, after.id),
@@ -102,7 +85,7 @@ class SqliteExplorations(StoreFile):
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
         with self._db.transaction() as db:
             check_lease(db, exploration.id, exploration.lease)
-            _update(db, exploration, self._secrets.dump_without(exploration))
+            self._update(db, exploration)
             append_events(db, exploration.id, events)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
@@ -155,26 +138,6 @@ class SqliteExplorations(StoreFile):
 def _restore(row: tuple[Any, ...]) -> Exploration:
     record, lease, cancel_requested, _ = row
     return records.restore_exploration(record, lease, bool(cancel_requested))
-
-
-def _update(db: sqlite3.Connection, exploration: Exploration, record: str) -> None:
-    db.execute(
-        "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
-        (exploration.status, record, exploration.id),
-    )
-    _schedule_delivery(db, exploration)
-    list_waiting(db, exploration)
-    if not exploration.is_exploring:
-        free_slot(db, exploration)
-
-
-def _schedule_delivery(db: sqlite3.Connection, exploration: Exploration) -> None:
-    """Store when the exploration's webhook is due, or that none is."""
-    if due := exploration.delivery_due:
-        row = (exploration.id, records.format_sortable(due))
-        db.execute("INSERT OR REPLACE INTO deliveries VALUES (?, ?)", row)
-    else:
-        db.execute("DELETE FROM deliveries WHERE id = ?", (exploration.id,))
 
 
 class SqliteStore(

@@ -8,7 +8,9 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS explorations (
     id TEXT PRIMARY KEY, owner TEXT NOT NULL, position TEXT NOT NULL, status TEXT NOT NULL,
     lease INTEGER NOT NULL, cancel_requested INTEGER NOT NULL, record TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS by_owner ON explorations (owner, position);
+DROP INDEX IF EXISTS by_owner;  -- of earlier versions; the next one begins with the same columns
+CREATE INDEX IF NOT EXISTS listed ON explorations (owner, position, status,
+    json_extract(record, '$.request.mode'), json_extract(record, '$.request.toolset'));
 CREATE INDEX IF NOT EXISTS by_status ON explorations (status);
 CREATE TABLE IF NOT EXISTS callback_secrets (id TEXT PRIMARY KEY, encrypted BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS entries (

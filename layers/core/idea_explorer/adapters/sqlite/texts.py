@@ -1,28 +1,39 @@
 """Transcripts, reports and approvals in SQLite."""
 
+import sqlite3
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from idea_explorer.adapters.records import no_report, no_such_approval
 from idea_explorer.adapters.sqlite.database import StoreFile
+from idea_explorer.adapters.sqlite.events import append_events
+from idea_explorer.adapters.sqlite.record_file import RecordFile
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Transcript
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.transcripts import Batch
 
-class SqliteTranscripts(StoreFile):
+
+class SqliteTranscripts(RecordFile):
     def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
         query = "SELECT data FROM entries WHERE id = ? ORDER BY number"
-        entries = (data for (data,) in self._db.rows(query, [exploration_id]))
+        stored = (data for (data,) in self._db.rows(query, [exploration_id]))
 
-        def write(number: int, data: bytes) -> None:
-            with self._db.transaction() as db:
-                check_lease(db, exploration_id, lease)
-                db.execute("INSERT INTO entries VALUES (?, ?, ?)", (exploration_id, number, data))
+        def store(batch: "Batch", db: sqlite3.Connection) -> None:
+            check_lease(db, exploration_id, lease)
+            rows = [(exploration_id, n, data) for n, data in enumerate(batch.entries, batch.number)]
+            db.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+            append_events(db, exploration_id, batch.events)
+            if batch.record:
+                self._update(db, batch.record)
 
         from idea_explorer.adapters.transcripts import LeasedTranscript
 
-        return LeasedTranscript(entries, write)
+        return LeasedTranscript(stored, lambda batch: self._db.write(partial(store, batch)))
 
 
 class SqliteReports(StoreFile):

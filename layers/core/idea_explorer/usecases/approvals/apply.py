@@ -29,6 +29,7 @@ from idea_explorer.domain.transcript import (
 from idea_explorer.ports import ChangeWriter, EventSink, Transcript
 from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.run_events import emit_all
 
 EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
@@ -54,8 +55,8 @@ def apply_decisions(
 ) -> None:
     """Write what was approved, exactly once, and give the model its results.
 
-    Events are emitted only after all of it is stored, so that a repetition ends no call twice. While
-    anything is undecided, as after a kill or a resume, nothing is done: the run asks the same again.
+    Events are stored in one transaction with it, so that a repetition ends no call twice. While anything is
+    undecided, as after a kill or a resume, nothing is done: the run asks the same again.
     """
     waiting = State(transcript.entries).waiting
     decided = {a.id: a for a in deps.approvals.approvals(exploration.id) if a.decision}
@@ -89,13 +90,13 @@ def apply_decisions(
             accepted = PlanAccepted(plan=read_plan(stored), edited=approval.is_edited)
             endings.append(accepted)
         endings.append(_ending(call, result, record))
-    transcript.append(
+    transcript.add(
         ApprovalsDecided(
             step=step, run=exploration.run.number, results=tuple(results), written=tuple(written)
         )
     )
-    for ending in endings:
-        sink.emit(ending)
+    emit_all(endings, sink)
+    transcript.flush()
 
 
 def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:

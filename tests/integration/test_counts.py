@@ -1,0 +1,28 @@
+"""What an exploration of five steps and ten tool calls asks of the stores. `make counts` prints all of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.aws import REGION
+from tests.performance.counts import count_deployed, count_embedded
+
+
+def test_an_exploration_on_this_machine_makes_few_transactions(tmp_path: Path) -> None:
+    counts = count_embedded(tmp_path)
+
+    assert counts.transactions <= 20
+    assert counts.reads <= 35
+
+
+def test_an_exploration_in_a_deployment_makes_few_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+
+    counts = count_deployed(tmp_path)
+
+    assert counts.total <= 44
+    assert counts.requests["dynamodb TransactWriteItems"] <= 17
+    assert counts.requests["s3 PutObject"] <= 6
+    assert counts.write_units <= 225
