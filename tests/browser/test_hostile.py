@@ -73,8 +73,7 @@ def test_ideas(watched: Browser, stage: Stage) -> None:
     for payload in PAYLOADS[:100]:
         stage.api.submitted("ada", idea=payload)
     watched.go("#/new")
-    watched.go("#/")
-    watched.press("Show older")
+    watched.go("#/ideas")
     watched.until(lambda: len(watched.all("tbody tr")) == 100, "all rows")
 
     found = touched(watched)

@@ -187,9 +187,9 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
 
         submit(tab, max_cost_usd="1.50")
         tab.find('.card[data-status="completed"]')
+        tab.sees("of $1.50", ".meters")
         tab.shot("exploration-live")
         tab.find('.badge[data-status="completed"]')
-        tab.sees("$1.50")
         tab.sees("Boxes for urban beekeepers", "h1")
         tab.find(".activity > summary").click()
         states = [card.get_attribute("data-status") for card in tab.all(".card")]
