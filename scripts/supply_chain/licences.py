@@ -97,13 +97,38 @@ def render_licences() -> str:
         f"| {name} | {package.version} | {licences[name]} | {place} |"
         for name, (package, place) in packages.items()
     ]
-    return "\n".join([HEAD, *rows, ""])
+    return "\n".join([HEAD, *rows, "", ICONS])
 
 
 HEAD = """# Licences of third-party packages
 
 Written by `make licences`. Layers are those of the Lambda functions; the command line installs all packages.
-The console consists of our own files, without any library in the browser.
+The console consists of our own files, without any library in the browser. Its icons are shapes of Octicons
+19.42.0, under the MIT licence, whose text is below.
 
 | package | version | licence | in layer |
 |---|---|---|---|"""
+ICONS = """## Icons of the console
+
+MIT License
+
+Copyright (c) 2026 GitHub Inc.
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+"""

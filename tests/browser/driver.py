@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from selenium.common.exceptions import (
+    ElementClickInterceptedException,
     JavascriptException,
     NoSuchElementException,
     StaleElementReferenceException,
@@ -108,7 +109,11 @@ class Browser:
 
         element = self.until(look, f"button {label}")
         assert element is not None
-        element.click()
+        try:
+            element.click()
+        except ElementClickInterceptedException:  # below a bar that stays in view
+            self.run("arguments[0].scrollIntoView({ block: 'center' })", element)
+            element.click()
 
     def type(self, selector: str, words: str) -> None:
         element = self.find(selector)

@@ -23,7 +23,7 @@ def take_picture(folder: Path) -> None:
         tab.press("Explore", "form")
         tab.find('.badge[data-status="completed"]')
         tab.press("Read the report")
-        tab.find(".report h1")
+        tab.find(".report h2")
         PICTURE.parent.mkdir(exist_ok=True)
         PICTURE.write_bytes(tab.chrome.get_screenshot_as_png())
 

@@ -93,7 +93,7 @@ READY = {
     "portfolio": "tbody tr",
     "library": ".doc",
     "document": ".report h1",
-    "exploration": ".card:nth-of-type(4)",
+    "exploration": ".call:nth-of-type(4)",
     "approvals": ".change",
     "report": ".report h2",
     "nowhere": ".notice",

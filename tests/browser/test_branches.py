@@ -38,14 +38,16 @@ def test_each_question_of_a_deep_run_shows_its_own_work(tab: Browser, tmp_path: 
     with service(tmp_path, DEEP) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab, depth="Deep")
-        tab.find(".branch .card")
+        tab.find(".branch .call")
         tab.shot("branches-live")
         tab.sees("Researching the questions of the plan")
         tab.sees("Read the report")
+        tab.find(".report")
+        tab.find(".activity > summary").click()
 
-        asked = [branch.text for branch in tab.all(".branch .said")]
+        asked = [branch.text for branch in tab.all(".branch .question")]
         assert asked == list(QUESTIONS)
-        assert len(tab.all(".branch")[0].find_elements("css selector", ".card")) == 2
+        assert len(tab.all(".branch")[0].find_elements("css selector", ".call")) == 2
         tab.sees("Failed", ".branch:last-child")
         tab.shot("branches-done")
         assert not tab.complaints()

@@ -73,8 +73,7 @@ def test_ideas(watched: Browser, stage: Stage) -> None:
     for payload in PAYLOADS[:100]:
         stage.api.submitted("ada", idea=payload)
     watched.go("#/new")
-    watched.go("#/")
-    watched.press("Show older")
+    watched.go("#/ideas")
     watched.until(lambda: len(watched.all("tbody tr")) == 100, "all rows")
 
     found = touched(watched)
@@ -187,7 +186,7 @@ def test_no_character_hides_a_line_of_a_change(watched: Browser, stage: Stage) -
     watched.go(f"#/x/{exploration.id}")
     watched.sees("1 change needs your approval")
     assert "You edited" not in watched.text()
-    assert not [b for b in watched.all(".change button") if b.text == "Edit first"]
+    assert not [b for b in watched.all(".change button") if b.text == "Edit"]
     for side_by_side in (False, True):
         if side_by_side:
             watched.find("#two").click()

@@ -1,5 +1,6 @@
 """How fast the first view is there, and what many events cost. Prints what it measured."""
 
+import os
 from statistics import median
 
 import pytest
@@ -12,11 +13,15 @@ from tests.browser.stage import TOKEN, Stage, begun, called, said, step
 pytestmark = pytest.mark.slow
 
 EVENTS = 2_000
-LONGEST_FRAME_MS = 1_000  # far above what is expected: two busy cores must not fail it
+LONGEST_FRAME_MS = 50
+BUSY_FRAME_MS = 1_000  # where other programs use the cores, a frame waits for them too
+ROUNDS = 3
 FRAMES = """
-window.frames_ = []; let before = performance.now();
-const turn = (now) => { window.frames_.push(now - before); before = now; requestAnimationFrame(turn); };
-requestAnimationFrame(turn);
+window.frames_ = []; cancelAnimationFrame(window.next_); let before = performance.now();
+const turn = (now) => {
+  window.frames_.push(now - before); before = now; window.next_ = requestAnimationFrame(turn);
+};
+window.next_ = requestAnimationFrame(turn);
 """
 
 
@@ -46,18 +51,26 @@ def test_two_thousand_events_stay_smooth(tab: Browser, stage: Stage) -> None:
         told += 8
     assert told >= EVENTS
     tab.sign_in(stage.url, TOKEN)
-    tab.run(FRAMES)
-    tab.run("window.began = performance.now()")
+    longest = [watch(tab, exploration.id, told) for _ in range(ROUNDS)]
 
-    tab.go(f"#/x/{exploration.id}")
+    is_busy = os.getloadavg()[0] > (os.cpu_count() or 1)
+    print(f"longest frame of each round: {', '.join(f'{frame:.0f} ms' for frame in longest)}")
+    assert len(tab.all(".card")) == 250
+    assert min(longest) < (BUSY_FRAME_MS if is_busy else LONGEST_FRAME_MS)
+
+
+def watch(tab: Browser, exploration_id: str, told: int) -> float:
+    """The longest frame in milliseconds while all events are drawn."""
+    tab.go("#/nowhere")
+    tab.find(".notice")
+    tab.run(f"window.began = performance.now(); {FRAMES}")
+    tab.go(f"#/x/{exploration_id}")
     tab.until(lambda: tab.run("return timeline.dataset.events") == str(told), "all events")
-
     took = tab.run("return performance.now() - window.began")
     frames = sorted(tab.run("return window.frames_"))
-    late = sum(frame > 50 for frame in frames)
+    late = sum(frame > LONGEST_FRAME_MS for frame in frames)
     print(
-        f"\n{told} events: drawn after {took:.0f} ms, longest frame {frames[-1]:.0f} ms,"
-        f" median {median(frames):.0f} ms, {late} of {len(frames)} frames over 50 ms"
+        f"\n{told} events: drawn after {took:.0f} ms, median frame {median(frames):.0f} ms,"
+        f" {late} of {len(frames)} frames over {LONGEST_FRAME_MS} ms"
     )
-    assert len(tab.all(".card")) == 250
-    assert frames[-1] < LONGEST_FRAME_MS
+    return float(frames[-1])

@@ -135,7 +135,7 @@ MEASURED = {
     "calculator": "tools.calculator._TOKEN",
     "console": """
         console.markdown._COSTLY console.markdown._UNSHOWABLE console.markdown._NUMBERED
-        console.markdown._OWN_ANCHOR
+        console.markdown._OWN_ANCHOR console.markdown._CLAIM
     """,
     "text": """
         domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown

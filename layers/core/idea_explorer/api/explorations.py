@@ -74,10 +74,12 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
         return ApiResponse(200, exported, content_type=MEDIA_TYPES[wanted])
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
-    # slow to import; only this route needs it
+    # slow to import; only this route needs them
     from idea_explorer.console.markdown import render_report
+    from idea_explorer.usecases.claims import explain_claims
 
-    return ApiResponse(200, render_report(markdown), content_type="text/html; charset=utf-8")
+    html = render_report(markdown, explain_claims(exploration, deps))
+    return ApiResponse(200, html, content_type="text/html; charset=utf-8")
 
 
 def cancel_exploration(call: ApiCall, deps: Deps) -> ApiResponse:

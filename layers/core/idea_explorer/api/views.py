@@ -108,6 +108,7 @@ class Details(Summary):
     step_durations: list[int]
     stats: JsonObject
     max_cost_usd: float | None
+    cost_limit_usd: float | None = None  # what applies, also where the request names no limit
     deadline_seconds: int
     started_at: datetime | None
     deadline_at: datetime | None
@@ -183,6 +184,7 @@ def build_details(exploration: Exploration, progress: RunProgress, prefix: str) 
         step_durations=list(stats.step_durations),
         stats=exploration.stats_json(stats),
         max_cost_usd=request.max_cost_usd,
+        cost_limit_usd=exploration.run.limit_usd or request.max_cost_usd,
         deadline_seconds=request.seconds,
         started_at=exploration.run.started_at,
         deadline_at=exploration.run.deadline_at,

@@ -2,68 +2,111 @@
 
 import { getJson, pathOf, post } from "./api.js";
 import { announce, button, facts, failure, fill, h, setText, t } from "./dom.js";
-import { countHunks, drawDiff } from "./diff.js";
-import { drawMarkdown } from "./plan.js";
+import { countGaps, countHunks, countLines, drawDiff } from "./diff.js";
 import { drawChecks } from "./results.js";
+import { drawMarkdown } from "./stream.js";
 
+const PREVIEW_MS = 400;
+const VERBS = { delete: "Delete ", move: "Move ", create: "Create " };
 let inTwo = false;
 
-/** The row of buttons below one change, or below all of them. */
+/** Buttons to approve and reject. Only who rejects is asked why. */
 function decisions(what, approve, reject, more) {
-	const reason = h("input", { maxlength: "2000" });
+	const reason = h("input", { maxlength: "2000", placeholder: "Optional: the model reads it" });
 	const first = button(`Approve${what}`, approve, { class: "primary" });
-	const row = t("div.actions", first, more, t("label", "Reason", reason),
-		button(`Reject${what}`, () => reject(reason.value.trim()), { class: "danger" }));
-	return { row, first };
+	const asked = h("form.why", { hidden: true, submit: (event) => {
+		event.preventDefault();
+		reject(reason.value.trim());
+	} }, t("label", "Why?", reason), t("button.danger", what ? `Reject${what}` : "Reject it"), button("Back", () => show(false)));
+	const show = (isAsking) => {
+		asked.hidden = !isAsking;
+		row.hidden = isAsking;
+		(isAsking ? reason : first).focus();
+	};
+	const row = t("div.actions", first, button(`Reject${what}`, () => show(true)), more);
+	return { element: t("div.decide", row, asked), first };
 }
 
-const VERBS = { delete: "Deletes ", move: "Moves " };
+const counts = ({ added, removed }) => [t("span.plus", `+${added}`), " ", t("span.minus", `−${removed}`)];
 
-function change(approval, decide, preview, redraw) {
-	const { id, danger, kind } = approval;
+function change(approval, decide, preview, onChange) {
+	const { id, danger, kind, path } = approval;
 	const proposed = approval.content ?? ""; // null if it was too large to send; then it cannot be edited here
 	const isPlan = kind === "plan";
 	const isCommands = kind === "checks";
+	const isFile = !isPlan && !isCommands;
 	const total = kind === "edit" ? countHunks(approval.diff) : 0;
 	const taken = new Set(Array.from({ length: total }, (_, n) => n + 1));
+	const opened = new Set(); // gaps between hunks
 	let review = null; // the diff of what the person wrote
-	const pick = h("input", { type: "checkbox", checked: !danger, hidden: !!danger });
+	let timer;
+	const pick = h("input", { type: "checkbox", checked: !danger, hidden: !!danger, change: () => onChange() });
 	const sure = h("input", { type: "checkbox" });
 	const warning = danger && t("p.danger", `This file ${danger}. `, t("label.inline", sure, " I have read it"));
 	const content = h("textarea.code", { id: `content-${id}`, rows: "14", spellcheck: "false" });
 	content.value = proposed;
 	const asTyped = content.value; // a text area knows LF alone; the server restores the line ends of the file
 	const editor = h("div.field", { hidden: true }, h("label", { for: content.id }, isPlan ? "The plan, as Markdown" : "New content of the whole file"), content);
-	const shown = t("div");
-	const edited = h("p.event", { hidden: true });
+	const [shown, size] = [t("div"), t("span.size")];
+	const edited = h("p.event", { hidden: true, role: "status" });
 	const said = h("p.wrong", { role: "alert" });
 	const isEdited = () => content.value !== asTyped;
 	const edit = () => ({ content: content.value, ...(!isPlan && { keep_line_ends: true }) });
-	const hunks = total > 1 && {
+	const choice = total > 1 && {
 		has: (n) => taken.has(n),
-		set(n, take) { taken[take ? "add" : "delete"](n); draw(); },
+		set(n, take) { taken[take ? "add" : "delete"](n); redraw(); },
 	};
+	const diff = () => (isEdited() && review ? review.diff : approval.diff);
+	const whole = () => (isEdited() && review ? content.value : approval.content);
+	const more = button("Show the whole file", () => {
+		const all = countGaps(diff(), whole());
+		if (opened.size >= all) opened.clear();
+		else for (let n = 0; n <= countHunks(diff()); n++) opened.add(n);
+		draw();
+	}, { class: "plain" });
 	const drawn = () => {
-		if (isPlan) return drawMarkdown(proposed);
+		if (isPlan) return drawMarkdown(content.value);
 		if (isCommands) return h("pre.code", { dir: "ltr", tabindex: "0" }, proposed);
-		if (isEdited()) return drawDiff((review ?? approval).diff, inTwo);
-		return kind === "move" && !countHunks(approval.diff) ? t("p", "Its content stays as it is.") : drawDiff(approval.diff, inTwo, hunks);
+		if (kind === "move" && !countHunks(approval.diff) && !isEdited()) return t("p.meta", "Its content stays as it is.");
+		return drawDiff({ diff: diff(), path, inTwo, choice: !isEdited() && choice, content: kind === "delete" ? null : whole(), opened,
+			onOpen: (n) => { opened.add(n); draw(); } });
 	};
 	const draw = () => {
 		fill(shown, drawn());
-		edited.hidden = !isEdited();
-		setText(edited, review ? "You edited the content. Shown above is the change as you edited it."
-			: "You edited the content. Shown above is what was proposed: look at your edit before you approve it.");
-		setText(row.first, isEdited() && !review && !isPlan ? "Show my edit" : hunks && !isEdited() && taken.size < total ? `Approve ${taken.size} of ${total} hunks` : "Approve");
-		row.first.disabled = total > 0 && !taken.size && !isEdited();
+		if (isFile) fill(size, counts(countLines(diff(), isEdited() ? null : choice && taken)));
+		more.hidden = !isFile || kind === "delete" || !countGaps(diff(), whole());
+		setText(more, opened.size ? "Show only the changes" : "Show the whole file");
+		edited.hidden = !isEdited() || isPlan;
+		setText(edited, review ? "Shown is the change as you edited it." : "Computing the change as you edited it …");
+		setText(row.first, choice && !isEdited() && taken.size < total ? `Approve ${taken.size} of ${total} hunks` : isEdited() ? "Approve as edited" : "Approve");
+		row.first.disabled = (total > 0 && !taken.size && !isEdited()) || (isFile && isEdited() && !review);
 	};
+	const redraw = () => {
+		draw();
+		onChange();
+	};
+	async function showEdit() {
+		const typed = content.value;
+		try {
+			const found = await preview(id, edit());
+			if (content.value !== typed) return;
+			review = found;
+			opened.clear();
+			redraw();
+		} catch (error) {
+			setText(said, error.message);
+		}
+	}
 	content.addEventListener("input", () => {
 		review = null;
-		draw();
+		setText(said, "");
+		clearTimeout(timer);
+		if (isFile && isEdited()) timer = setTimeout(showEdit, PREVIEW_MS);
+		redraw();
 	});
 	const approve = () => {
-		if (isEdited() && !review && !isPlan) throw new Error(`Look at your edit of ${approval.path} before you approve it.`);
-		return decide(id, { decision: "approve", ...(isEdited() ? edit() : hunks && taken.size < total && { hunks: [...taken] }),
+		if (isEdited() && !review && isFile) throw new Error(`Look at your edit of ${path} before you approve it.`);
+		return decide(id, { decision: "approve", ...(isEdited() ? edit() : choice && taken.size < total && { hunks: [...taken] }),
 			...(review && { content_hash: review.content_hash }), ...(danger && { confirm_danger: sure.checked }) });
 	};
 	const reject = (reason) => decide(id, { decision: "reject", ...(reason && { reason }) });
@@ -71,38 +114,26 @@ function change(approval, decide, preview, redraw) {
 		setText(said, "");
 		try {
 			await action(given);
+			onChange(true);
 		} catch (error) {
 			setText(said, error.message);
 		}
 	};
-	const approveOrShow = async () => {
-		if (isEdited() && !review && !isPlan) {
-			const typed = content.value;
-			const found = await preview(id, edit());
-			if (content.value === typed) review = found;
-			draw();
-			return;
-		}
-		await approve();
-		await redraw();
-	};
 	// a text area would turn a carriage return alone into a line end
 	const isEditable = approval.content != null && kind !== "delete" && !isCommands && !/\r(?!\n)/.test(proposed);
-	const more = isEditable && button("Edit first", (event) => {
+	const editButton = isEditable && button(isPlan ? "Edit the plan" : "Edit", (event) => {
 		editor.hidden = !editor.hidden;
 		event.target.setAttribute("aria-expanded", String(!editor.hidden));
 		if (!editor.hidden) content.focus();
 	}, { "aria-expanded": "false" });
-	const row = decisions("", act(approveOrShow), act(async (reason) => {
-		await reject(reason);
-		await redraw();
-	}), more);
-	draw();
+	const row = decisions("", act(approve), act(reject), editButton);
 	const element = h("article.change", { "aria-labelledby": `path-${id}` },
-		t("div.heading", h("h3.path", { id: `path-${id}` }, VERBS[kind], t("bdi", approval.path), approval.new_path && [" to ", t("bdi", approval.new_path)]),
-			!isPlan && !isCommands && t("label.inline", pick, " select")),
-		t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said, row.row);
-	return { element, approve, reject, picked: () => pick.checked, isPlan, isCommands, draw };
+		t("div.heading", isFile && t("label.inline", pick, h("span.unseen", {}, `Select ${path}`)),
+			h("h3.path", { id: `path-${id}` }, VERBS[kind], t("bdi", isPlan ? "Research plan" : path), approval.new_path && [" to ", t("bdi", approval.new_path)]),
+			size, more),
+		t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said, row.element);
+	draw();
+	return { element, approve, reject, picked: () => isFile && pick.checked && !danger, isPlan, isCommands, draw, count: () => countLines(diff(), isEdited() ? null : choice && taken) };
 }
 
 const outcome = ({ status, edited, applied_at, commit }) => (status !== "approved" ? status
@@ -133,7 +164,8 @@ export class Approvals {
 		const preview = (approval, body) => post(at(approval, "/preview"), body, { signal });
 		// keep what somebody is editing
 		for (const known of open.keys()) if (!waiting.some((a) => a.id === known)) open.delete(known);
-		for (const a of waiting) if (!open.has(a.id)) open.set(a.id, change(a, decide, preview, () => this.load()));
+		const onChange = (isDecided) => (isDecided ? this.load() : this.drawBar?.());
+		for (const a of waiting) if (!open.has(a.id)) open.set(a.id, change(a, decide, preview, onChange));
 		const changes = [...open.values()];
 		const together = (action) => async (given) => {
 			const failed = [];
@@ -154,13 +186,28 @@ export class Approvals {
 		const plans = changes.some((c) => c.isPlan);
 		const commands = changes.every((c) => c.isCommands);
 		const summary = plans ? "The plan needs your approval" : commands ? "The repository's checks need your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
+		this.drawBar = null;
+		const bar = changes.length > 1 && this.makeBar(changes, together);
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline", two, " side by side")),
-				changes.map((c) => c.element),
-				changes.length > 1 && t("div.together", decisions(" selected",
-					together((c) => c.approve()), together((c, reason) => c.reject(reason))).row), said),
-			done.length > 0 && t("section.panel", t("h2", "Decisions"), t("ul", done.map(ended))));
+				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline.sides", two, " side by side")),
+				plans && t("p.meta", "Nothing is searched before you have accepted the plan. You can change its questions."),
+				changes.map((c) => c.element), said, bar),
+			done.length > 0 && t("section.panel", t("h2", "Decisions"), t("ul.decisions", done.map(ended))));
 		if (changes.length) announce(summary);
+	}
+
+	/** The bar for many changes, which stays in view. */
+	makeBar(changes, together) {
+		const text = t("span");
+		const { element, first } = decisions(" selected", together((c) => c.approve()), together((c, reason) => c.reject(reason)));
+		this.drawBar = () => {
+			const picked = changes.filter((c) => c.picked());
+			const sum = picked.map((c) => c.count()).reduce((a, b) => ({ added: a.added + b.added, removed: a.removed + b.removed }), { added: 0, removed: 0 });
+			fill(text, `${picked.length} of ${changes.length} selected `, counts(sum));
+			first.disabled = !picked.length;
+		};
+		this.drawBar();
+		return t("div.bulk", text, element);
 	}
 }

@@ -1,51 +1,95 @@
-// A unified diff in one column or in two.
+// A unified diff in one column or in two, with colours, and with the rest of the file where it is known.
 
 import { h, spelled, t } from "./dom.js";
+import { highlighter } from "./syntax.js";
 
-const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const KINDS = { "+": "added", "-": "removed", " ": "same", "\\": "note" };
+const CUT = " The rest of this diff";
 
-/** The lines of a diff with their kinds and numbers. */
+/** The hunks of a diff: where they begin, and their lines with kinds and numbers. */
 function parse(diff) {
-	let old = 0;
-	let fresh = 0;
-	let hunks = 0;
-	const lines = [];
+	const hunks = [];
+	let old, fresh;
 	for (const text of diff.split("\n")) {
-		const hunk = HUNK.exec(text);
+		const found = HUNK.exec(text);
 		const kind = KINDS[text[0]];
-		if (hunk) {
-			[old, fresh] = [Number(hunk[1]), Number(hunk[2])];
-			lines.push({ kind: "hunk", text, hunk: ++hunks });
-		} else if (lines.length && kind) {
-			const line = { kind, sign: text[0], text: text.slice(1), hunk: hunks };
+		if (found) {
+			// a side without lines names the line before it
+			[old, fresh] = [Number(found[1]) + (found[2] === "0"), Number(found[3]) + (found[4] === "0")];
+			hunks.push({ number: hunks.length + 1, text, old, fresh, lines: [] });
+		} else if (hunks.length && kind) {
+			const line = { kind, sign: text[0], text: text.slice(1) };
 			if (kind === "removed" || kind === "same") line.old = old++;
 			if (kind === "added" || kind === "same") line.fresh = fresh++;
-			lines.push(line);
+			hunks.at(-1).lines.push(line);
+			Object.assign(hunks.at(-1), { oldEnd: old, freshEnd: fresh });
 		}
 	}
-	return lines;
+	return hunks;
+}
+
+/** How many hunks a diff has; 0 if the response held only a part of it. */
+export function countHunks(diff) {
+	const hunks = parse(diff);
+	return hunks.at(-1)?.lines.at(-1)?.text.startsWith(CUT) ? 0 : hunks.length;
+}
+
+/** Lines that are added and removed, of the hunks that are taken. */
+export function countLines(diff, taken) {
+	const lines = parse(diff).filter(({ number }) => !taken || taken.has(number)).flatMap((hunk) => hunk.lines);
+	const count = (kind) => lines.filter((line) => line.kind === kind).length;
+	return { added: count("added"), removed: count("removed") };
+}
+
+/** The unchanged lines between the hunks, from the new content of the file. */
+function findGaps(hunks, content) {
+	if (content == null || !hunks.length) return [];
+	const lines = content.split("\n");
+	if (lines.at(-1) === "") lines.pop();
+	const ends = [...hunks.map(({ old, fresh }) => [old, fresh]), [null, lines.length + 1]];
+	return ends.map(([, to], n) => {
+		const [old, from] = n ? [hunks[n - 1].oldEnd, hunks[n - 1].freshEnd] : [1, 1];
+		return lines.slice(from - 1, to - 1).map((text, i) => ({ kind: "same", sign: " ", text, old: old + i, fresh: from + i }));
+	});
+}
+
+/** Colours of lines, on both sides of a change. */
+function paint(path) {
+	const parts = highlighter(path);
+	let [before, after] = [null, null];
+	return (lines) => {
+		for (const line of lines) {
+			if (line.kind === "note") continue;
+			const [found, open] = parts(line.text, line.kind === "removed" ? before : after);
+			line.parts = found;
+			if (line.kind !== "added") before = open;
+			if (line.kind !== "removed") after = open;
+		}
+		return lines;
+	};
 }
 
 const number = (of) => t("td.n", of ?? "");
-const cell = (line) => h("td", { class: `line ${line?.kind ?? "none"}` }, line && [t("span.sign", line.sign), spelled(line.text)]);
+const words = (line) => (line.parts ?? [["", line.text]]).map(([kind, text]) => (kind ? t(`span.${kind}`, spelled(text)) : spelled(text)));
+const cell = (line) => h("td", { class: `line ${line?.kind ?? "none"}` }, line && [t("span.sign", line.sign), words(line)]);
 
 /** The head of a hunk, with a box to take or leave it if `hunks` is given. */
-function head(line, columns, hunks) {
-	const box = hunks && h("input", { type: "checkbox", checked: hunks.has(line.hunk),
-		change: (event) => hunks.set(line.hunk, event.target.checked) });
-	const text = box ? t("label.inline", box, ` hunk ${line.hunk} `, line.text) : line.text;
-	return h("tr", { "data-hunk": line.hunk }, h("td.hunk", { colspan: columns }, text));
+function head(hunk, columns, choice, total) {
+	const { text, number: n } = hunk;
+	const where = text.replace(/^.*? @@ ?/, "");
+	const box = choice && h("input", { type: "checkbox", checked: choice.has(n), change: (event) => choice.set(n, event.target.checked) });
+	const name = `Hunk ${n} of ${total}, line ${hunk.fresh || 1}`;
+	return h("tr", {}, h("td.hunk", { colspan: columns }, box ? t("label.inline", box, ` ${name}`) : name, where && t("span.where", where)));
 }
 
-const unified = (lines, hunks) => lines.map((line) => (line.kind === "hunk" ? head(line, 3, hunks)
-	: h("tr", { "data-hunk": line.hunk }, number(line.old), number(line.fresh), cell(line))));
+const unified = (lines) => lines.map((line) => t("tr", number(line.old), number(line.fresh), cell(line)));
 
-function sideBySide(lines, hunks) {
+function sideBySide(lines) {
 	const rows = [];
 	let left = [];
 	let right = [];
-	const row = (old, fresh) => rows.push(h("tr", { "data-hunk": (old ?? fresh).hunk }, number(old?.old), cell(old), number(fresh?.fresh), cell(fresh)));
+	const row = (old, fresh) => rows.push(t("tr", number(old?.old), cell(old), number(fresh?.fresh), cell(fresh)));
 	const pair = () => {
 		for (let i = 0; i < Math.max(left.length, right.length); i++) row(left[i], right[i]);
 		[left, right] = [[], []];
@@ -58,26 +102,41 @@ function sideBySide(lines, hunks) {
 		else if (side === "added") right.push(line);
 		else {
 			pair();
-			if (line.kind === "hunk") rows.push(head(line, 4, hunks));
-			else row(line, line);
+			row(line, line);
 		}
 	}
 	pair();
 	return rows;
 }
 
-/** How many hunks a diff has; 0 if the response held only a part of it. */
-export function countHunks(diff) {
-	const lines = parse(diff);
-	return lines.at(-1)?.text.startsWith(" The rest of this diff") ? 0 : lines.filter((line) => line.kind === "hunk").length;
-}
-
-/** With `hunks`, which has the numbers of those that are taken, each can be taken or left. */
-export function drawDiff(diff, inTwo, hunks) {
-	const lines = parse(diff);
-	const count = (kind) => lines.filter((line) => line.kind === kind).length;
-	const body = t("tbody", inTwo ? sideBySide(lines, hunks) : unified(lines, hunks));
-	for (const row of body.rows) row.classList.toggle("left", !!hunks && !hunks.has(Number(row.dataset.hunk)));
-	return h("div.scroll", { tabindex: "0", role: "region", "aria-label": `Changes: ${count("added")} lines added, ${count("removed")} removed` },
+/** `choice` has the numbers of the hunks that are taken, so that each can be taken or left. `content` is the whole new file, of
+ *  which `opened` has the gaps that are shown; `onOpen` is called with the number of another one. */
+export function drawDiff({ diff, path, inTwo, choice, content, opened, onOpen }) {
+	const hunks = parse(diff);
+	const gaps = findGaps(hunks, content);
+	const columns = inTwo ? 4 : 3;
+	const rows = inTwo ? sideBySide : unified;
+	const color = paint(path);
+	const body = t("tbody");
+	const gap = (n) => {
+		const lines = gaps[n] ?? [];
+		if (!lines.length) return;
+		if (opened.has(n)) body.append(...rows(color(lines)));
+		else {
+			const label = `Show ${lines.length} unchanged ${lines.length > 1 ? "lines" : "line"}`;
+			body.append(t("tr", h("td.hunk", { colspan: columns }, h("button.plain", { type: "button", click: () => onOpen(n) }, label))));
+		}
+	};
+	for (const hunk of hunks) {
+		gap(hunk.number - 1);
+		const drawn = rows(color(hunk.lines));
+		if (choice && !choice.has(hunk.number)) for (const row of drawn) row.className = "left";
+		body.append(head(hunk, columns, choice, hunks.length), ...drawn);
+	}
+	gap(hunks.length);
+	const { added, removed } = countLines(diff);
+	return h("div.scroll", { tabindex: "0", role: "region", "aria-label": `Changes: ${added} lines added, ${removed} removed` },
 		h("table.diff", { class: inTwo && "diff two" }, body));
 }
+
+export const countGaps = (diff, content) => findGaps(parse(diff), content).filter((lines) => lines.length).length;

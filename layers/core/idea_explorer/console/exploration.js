@@ -1,6 +1,10 @@
-import { follow, getJson, now, pathOf, post } from "./api.js";
-import { Approvals } from "./approvals.js";
-import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, loading, money, nameOf, nameTab, setText, span, t, title, linkButton } from "./dom.js";
+// One exploration: what it is doing while it runs, and its report once it has one.
+
+import { follow, getJson, noConnection, now, pathOf, post } from "./api.js";
+import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, linkButton, loading, money, nameOf, nameTab, setText, span, t, title } from "./dom.js";
+import { Following } from "./following.js";
+import { PlanPanel, SourcesPanel } from "./plan.js";
+import { drawReport } from "./report.js";
 import { table } from "./results.js";
 import { Timeline } from "./timeline.js";
 
@@ -10,7 +14,7 @@ const REFRESH_MS = 250;
 function meter(label) {
 	const bar = h("meter", { min: "0", max: "1", low: "0.7", high: "0.9", optimum: "0", "aria-label": label });
 	const text = t("span.value");
-	const element = t("div.meter", t("span.label", label), bar, text);
+	const element = t("div.meter", t("span.label", label), text, bar);
 	return {
 		element,
 		show(used, limit, words) {
@@ -22,10 +26,12 @@ function meter(label) {
 	};
 }
 
-const receipt = (failed) => h("section.panel.receipt", { "aria-label": "Receipt" },
-	t("h2", "Receipt"), t("p.strong", failed.message),
-	table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd),
-		Kept: failed.has_partial_text ? "the text so far" : "nothing", "To continue": failed.resume ?? "start a new exploration" }));
+/** Why a run ended early, and what can be done about it. */
+const receipt = (failed) => h("section.panel.receipt", { "aria-label": "Why it ended early" },
+	t("h2", failed.has_partial_text ? "It ended early, and its text is kept" : "It ended early"), t("p.strong", failed.message),
+	t("details", t("summary", "Details"),
+		table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd),
+			"In a terminal": failed.resume ?? "idea explore" })));
 
 export async function showExploration(root, id, signal) {
 	fill(root, title("Exploration"), loading("the exploration"));
@@ -34,20 +40,37 @@ export async function showExploration(root, id, signal) {
 	const isFinal = () => !ACTIVE.has(shown.status);
 
 	const name = title();
-	const idea = h("p.said.idea", { dir: "auto" });
-	const [status, at, said, kept] = ["span", "span", "div", "div"].map((name) => t(name));
+	const idea = h("p.idea", { dir: "auto" });
+	const [status, at, said, kept, result] = ["span", "p.at", "div", "div", "div"].map((name) => t(name));
 	const line = h("p.meta", { role: "status" });
-	const spend = meter("Spend");
+	const spend = meter("Cost");
 	const time = meter("Time");
 	const actions = t("div.actions");
 	const changes = h("div", { id: "approvals" });
 	const steps = h("ol.timeline", { id: "timeline" });
 	const waiting = t("p.loading");
-	const heading = t("h2", "Activity");
-	const approvals = new Approvals(changes, id, signal);
-	fill(root, t("div.heading", name, status), idea, t("p.strong", at),
-		t("div.meters", spend.element, time.element), actions, said, kept, changes,
-		heading, steps, waiting, line);
+	const plan = new PlanPanel();
+	const sources = new SourcesPanel();
+	let approvals;
+	/** Few explorations ask for approval, so what shows changes is loaded by those that do. */
+	async function loadApprovals() {
+		try {
+			const { Approvals } = await import("./approvals.js");
+			approvals ??= new Approvals(changes, id, signal);
+			await approvals.load();
+		} catch {
+			fill(changes, failure(noConnection(), loadApprovals));
+		}
+	}
+	const summary = t("summary", "Activity");
+	const end = t("div.end");
+	const following = new Following(end, signal);
+	const activity = h("details.activity", { open: true }, summary, steps, waiting, line, end);
+	const beside = t("aside.beside", t("div.panel.meters", time.element, spend.element), plan.element, sources.element);
+	const head = t("header", t("div.heading", name, t("div.state-and-actions", status, actions)), idea, at);
+	const columns = t("div.split", t("div.feed", changes, activity), beside);
+	const view = t("div.live", head, said, kept, columns);
+	fill(root, view, following.element);
 
 	const act = (action, message) => async (event) => {
 		event.preventDefault();
@@ -55,6 +78,7 @@ export async function showExploration(root, id, signal) {
 		try {
 			shown = await action();
 			announce(message);
+			if (!isFinal()) unfold();
 			draw();
 			watch();
 		} catch (error) {
@@ -70,11 +94,10 @@ export async function showExploration(root, id, signal) {
 	function drawActions() {
 		const done = shown.status === "completed";
 		fill(actions,
-			shown.links.report && linkButton(`#/x/${id}/report`, done ? "Read the report" : "Read the partial text", done ? "primary" : "quiet"),
+			shown.links.report && linkButton(`#/x/${id}/report`, done ? "Read the report" : "Read the partial text", "quiet"),
 			!isFinal() && button(shown.cancel_requested ? "Stopping …" : "Cancel",
 				act(() => post(pathOf(id, "/cancel"), {}, { signal }), "Stopping. What was found so far is kept."), { class: "danger", disabled: shown.cancel_requested }),
 			isFinal() && !done && resumeForm(),
-			done && linkButton(`#/new?from=${id}`, "Follow up", "quiet"),
 			shown.links.published && link(shown.links.published, "View in the repository"));
 	}
 	let drawn = "";
@@ -82,6 +105,7 @@ export async function showExploration(root, id, signal) {
 		setText(name, shown.title || cut(shown.idea, 90));
 		nameTab(name.textContent);
 		setText(idea, name.textContent === shown.idea ? "" : shown.idea);
+		idea.hidden = !idea.textContent;
 		const key = [shown.status, shown.cancel_requested, shown.run, ...Object.values(shown.links)].join();
 		if (drawn !== key) {
 			if (drawn) announce(`Status: ${nameOf(shown.status)}`);
@@ -92,10 +116,44 @@ export async function showExploration(root, id, signal) {
 		}
 		const of = `of ${shown.steps_total}`;
 		const step = isFinal() ? `${shown.steps_completed} ${of} steps` : `Step ${shown.current_step ?? 0} ${of}`;
-		setText(at, facts(step, shown.current_step_label, shown.verdict, shown.stats.private_text_read && "read private text"));
+		if (isFinal()) fold();
+		setText(at, facts(step, shown.current_step_label, shown.stats.private_text_read && "read private text"));
 		const spent = shown.cost_usd ?? 0;
-		spend.show(spent, shown.max_cost_usd, shown.max_cost_usd ? `${money(spent)} of ${money(shown.max_cost_usd)}` : `${money(shown.cost_usd)}, default budget`);
+		spend.show(spent, shown.cost_limit_usd, shown.cost_limit_usd ? `${money(spent)} of ${money(shown.cost_limit_usd)}` : money(shown.cost_usd));
 		tick();
+	}
+	/** At its end a run folds itself into its report. */
+	let folded = "";
+	async function fold() {
+		const key = `${shown.run} ${shown.status} ${shown.links.report}`;
+		if (folded === key) return;
+		folded = key;
+		following.stop();
+		const { length } = shown.stats.tool_calls ?? [];
+		const count = (n, word) => n > 0 && `${n} ${word}${n > 1 ? "s" : ""}`;
+		setText(summary, facts("How it was researched", count(shown.steps_completed, "step"), count(length, "tool call")));
+		if (!shown.links.report) return;
+		try {
+			const drawn = await drawReport(shown, signal);
+			if (folded !== key) return;
+			const heading = drawn.querySelector("h1"); // the view has one
+			setText(name, heading.textContent);
+			heading.remove();
+			fill(result, drawn);
+			columns.before(result);
+			activity.open = false;
+			view.classList.add("done");
+			scrollTo(0, 0);
+		} catch (error) {
+			if (!signal.aborted) fill(said, failure(error, () => { folded = ""; fill(said); fold(); }));
+		}
+	}
+	function unfold() {
+		folded = "";
+		result.remove();
+		activity.open = true;
+		setText(summary, "Activity");
+		view.classList.remove("done");
 	}
 	function tick() {
 		const limit = shown.deadline_seconds * 1000;
@@ -122,11 +180,12 @@ export async function showExploration(root, id, signal) {
 			}
 		}, REFRESH_MS);
 	}
-	const timeline = new Timeline(steps, (seen) => {
+	const timeline = new Timeline(steps, { plan, sources, onChange: (seen) => {
+		following.show();
 		const any = (pattern) => seen.some((event) => pattern.test(event.type));
 		if (any(/^status|^step|^error|^branch/)) refresh();
-		if (any(/^approval/) || any(/^status/) && changes.childElementCount) approvals.load();
-	});
+		if (any(/^approval/) || any(/^status/) && changes.childElementCount) loadApprovals();
+	} });
 
 	let watching = false;
 	let last = 0;

@@ -61,7 +61,7 @@ export async function showDocument(root, given, signal) {
 	const address = `research/document?path=${encodeURIComponent(decodeURIComponent(given))}`;
 	const [shown, html] = await Promise.all([getJson(address, { signal }), getText(address, { accept: "text/html", signal })]);
 	nameTab(shown.title);
-	const article = reportArticle(html);
+	const article = reportArticle(html, signal);
 	fill(root,
 		t("div.heading.tools", h("a", { href: "#/research" }, "← Research"),
 			t("div.actions",

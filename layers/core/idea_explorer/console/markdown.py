@@ -1,35 +1,52 @@
 """Renders reports as HTML for the console. A report is untrusted: a model wrote it from pages it read.
 
-The HTML has no scripts, styles, forms or images. Links go to http, https and mailto addresses or to the
-report's own list of sources, and open with rel="noopener noreferrer". The HTML is sanitised after
-rendering, so a bug in the renderer alone is not enough to let markup through.
+The HTML has no scripts, styles, forms or images. Links go to http, https and mailto addresses, to the
+report's own lists of sources and claims, or to the console's view of a document of the team, and open with
+rel="noopener noreferrer". The HTML is sanitised after rendering, so a bug in the renderer alone is not
+enough to let markup through.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape as html_escape
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from idea_explorer.domain.claims import Claim, ExplainedClaim, Verdict
+from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.report_phrases import WARNINGS
+from idea_explorer.domain.source_lists import is_source_heading
+from idea_explorer.domain.sources import normalize_source
 
 SCHEMES = {"http", "https", "mailto"}
 TAGS = set(
-    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li mark ol p pre s strong sup table tbody td th "
+    "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr li mark ol p pre s strong table tbody td th "
     "thead tr ul".split()
 )
 ATTRIBUTES = {
-    "a": {"href", "target", "title"},
+    "a": {"class", "href", "target", "title"},
     "div": {"class", "tabindex", "role", "aria-label"},
     "li": {"id"},
     "mark": {"class"},
     "ol": {"start"},
+    "pre": {"tabindex"},
+    "td": {"class"},
+    "th": {"class"},
 }
-SOURCES = "Sources"
+CLAIMS = "What the sources say"
+# How well a sentence is supported: the sign after it, and the words for it.
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "supported": ("✓", "Supported by its source"),
+    "partly": ("◐", "Partly supported by its source"),
+    "unsupported": ("✕", "Not supported by its source"),
+    "unchecked": ("○", "Not checked against its source"),
+}
+# Around the number of a claim, where the sentence ends. A report's own characters of this kind are removed.
+_BEGIN, _END = "\ue000", "\ue001"
 MAX_CHARACTERS = 1_000_000
 # What markdown-it takes for each of these characters at worst, in microseconds. Text that would take longer
 # than MAX_MICROSECONDS is shown as it is.
@@ -53,20 +70,27 @@ UNFORMATTED = "The rest of this report has too much markup to be formatted."
 # pair is no character at all
 _UNSHOWABLE = re.compile("[\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NUMBERED = re.compile(r"\[[0-9]{1,4}\]")
-_OWN_ANCHOR = re.compile(r"#source-[0-9]{1,4}")
+_OWN_ANCHOR = re.compile(r"#(?:source|claim)-[0-9]{1,4}|#/research/[\w%./~-]{1,400}", re.ASCII)
+_CLAIM = re.compile(f"{_BEGIN}([0-9]{{1,3}}){_END}")
+_ALIGNMENTS = {"text-align:right": "end", "text-align:center": "center"}
 
 
-def render_report(markdown: str) -> str:
-    """Return a fragment of safe HTML."""
-    visible = _UNSHOWABLE.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", markdown[:MAX_CHARACTERS])
+def render_report(markdown: str, claims: Sequence[ExplainedClaim] = ()) -> str:
+    """Return a fragment of safe HTML. `claims` are marked where they stand, and explained at the end."""
+    given = markdown[:MAX_CHARACTERS].replace(_BEGIN, "").replace(_END, "")
+    visible = _UNSHOWABLE.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", given)
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"])
     end = _find_affordable(visible)
-    tokens = parser.parse(visible[:end])
-    _number_sources(tokens)
+    tokens = parser.parse(_mark_claims(visible[:end], [each.claim for each in claims]))
+    numbers = _number_sources(tokens)
+    verdicts = [each.claim.verdict for each in claims]
     html = parser.renderer.render(tokens, parser.options, {})
+    html = _CLAIM.sub(lambda found: _render_mark(int(found[1]), verdicts), html)
     if rest := visible[end:]:
         html += f"<p><em>{UNFORMATTED}</em></p><pre>{html_escape(rest, quote=False)}</pre>"
+    if claims:
+        html += _render_claims(claims, numbers)
     return nh3.clean(
         html,
         tags=TAGS,
@@ -104,9 +128,26 @@ class _Renderer(RendererHTML):
 
     def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         token = tokens[idx]
-        if not str(token.attrGet("href")).startswith("#"):
+        address = str(token.attrGet("href"))
+        if address.startswith("../"):
+            # a document of the team, by its path from the report
+            path = f"{RESEARCH_ROOT}/{normalize_source(address)}"
+            token.attrSet("href", f"#/research/{quote(path)}")
+        elif not address.startswith("#"):
             token.attrSet("target", "_blank")
         return f"<a{self.renderAttrs(token)}>"
+
+    def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        return f'<pre tabindex="0"><code>{_escape_code(tokens[idx].content)}</code></pre>'
+
+    def code_block(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        return self.fence(tokens, idx)
+
+    def th_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        aligned = _ALIGNMENTS.get(str(tokens[idx].attrGet("style")))
+        return f'<{tokens[idx].tag} class="{aligned}">' if aligned else f"<{tokens[idx].tag}>"
+
+    td_open = th_open
 
     def table_open(self, *_: object) -> str:
         return '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
@@ -117,6 +158,10 @@ class _Renderer(RendererHTML):
 
 def _escape(text: str) -> str:
     return nh3.clean_text(text)
+
+
+def _escape_code(text: str) -> str:
+    return html_escape(_CLAIM.sub("", text), quote=False)
 
 
 def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
@@ -130,12 +175,57 @@ def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
         return None
 
 
-def _number_sources(tokens: Sequence[Token]) -> None:
-    """Give each source in the final list an anchor, and each citation of it a numbered link."""
+def _mark_claims(report: str, claims: Sequence[Claim]) -> str:
+    """The report with a mark after each claim that it has in the claim's own words."""
+    parts: list[str] = []
+    position = 0
+    for number, claim in enumerate(claims, 1):
+        at = report.find(claim.text, position)
+        if at < 0 or not claim.text:
+            continue
+        # the mark of a row stands in its last cell
+        said = claim.text.rstrip(" |") if claim.text.startswith("|") else claim.text
+        parts += [report[position : at + len(said)], f"{_BEGIN}{number}{_END}"]
+        position = at + len(said)
+    return "".join([*parts, report[position:]])
+
+
+def _render_mark(number: int, verdicts: Sequence[Verdict]) -> str:
+    if not 1 <= number <= len(verdicts):
+        return ""
+    sign, words = VERDICTS[verdicts[number - 1]]
+    return (
+        f'<a class="claim {verdicts[number - 1]}" href="#claim-{number}" title="{words}">{sign}</a>'
+    )
+
+
+def _render_claims(claims: Sequence[ExplainedClaim], numbers: Mapping[str, int]) -> str:
+    items = "".join(_render_claim(n, each, numbers) for n, each in enumerate(claims, 1))
+    return f'<div class="claims"><h2>{CLAIMS}</h2><ol>{items}</ol></div>'
+
+
+def _render_claim(number: int, explained: ExplainedClaim, numbers: Mapping[str, int]) -> str:
+    claim = explained.claim
+    reason = f": {html_escape(claim.reason)}" if claim.reason else ""
+    quotes = "".join(
+        f"<blockquote>{_render_cite(numbers.get(said.target))}{html_escape(said.text)}</blockquote>"
+        for said in explained.excerpts
+    )
+    words = VERDICTS[claim.verdict][1]
+    return f'<li id="claim-{number}"><p><strong>{words}</strong>{reason}</p>{quotes}</li>'
+
+
+def _render_cite(number: int | None) -> str:
+    return f'<a class="cite" href="#source-{number}">[{number}]</a> ' if number else ""
+
+
+def _number_sources(tokens: Sequence[Token]) -> dict[str, int]:
+    """Give each source in the final list an anchor, and each citation of it a numbered link. Returns the
+    numbers by the targets of the links."""
     start = _find_sources(tokens)
-    if start is None:
-        return
     numbers: dict[str, int] = {}
+    if start is None:
+        return numbers
     items = [t for t in tokens[start:] if t.type == "list_item_open" and t.level == 1]
     for number, item in enumerate(items, 1):
         item.attrSet("id", f"source-{number}")
@@ -149,11 +239,12 @@ def _number_sources(tokens: Sequence[Token]) -> None:
     for token in tokens[:start]:
         if token.children:
             token.children = _add_numbers(token.children, numbers)
+    return numbers
 
 
 def _find_sources(tokens: Sequence[Token]) -> int | None:
     for index in range(len(tokens) - 1, 0, -1):
-        if tokens[index - 1].type == "heading_open" and tokens[index].content == SOURCES:
+        if tokens[index - 1].type == "heading_open" and is_source_heading(tokens[index].content):
             return index
     return None
 
@@ -161,24 +252,23 @@ def _find_sources(tokens: Sequence[Token]) -> int | None:
 def _add_numbers(children: Sequence[Token], numbers: dict[str, int]) -> list[Token]:
     placed: list[Token] = []
     current: int | None = None
+    opened: Token | None = None
     for child in children:
         if child.type == "link_open":
-            current = numbers.get(str(child.attrGet("href")))
-        elif child.type == "text" and _NUMBERED.fullmatch(child.content):
-            current = None  # the link text is already its number
+            opened, current = child, numbers.get(str(child.attrGet("href")))
+        elif opened and current and child.type == "text" and _NUMBERED.fullmatch(child.content):
+            # the text of the link is its number already
+            opened.attrs = {"class": "cite", "href": f"#source-{current}"}
+            current = None
         placed.append(child)
         if child.type == "link_close" and current is not None:
             placed += _build_reference(current)
+            current = None
     return placed
 
 
 def _build_reference(number: int) -> list[Token]:
-    link = Token("link_open", "a", 1, attrs={"href": f"#source-{number}"})
-    label = Token("text", "", 0, content=str(number))
-    return [
-        Token("sup_open", "sup", 1),
-        link,
-        label,
-        Token("link_close", "a", -1),
-        Token("sup_close", "sup", -1),
-    ]
+    # in brackets, so that it is no part of a number before it when somebody copies the text
+    link = Token("link_open", "a", 1, attrs={"class": "cite", "href": f"#source-{number}"})
+    label = Token("text", "", 0, content=f"[{number}]")
+    return [link, label, Token("link_close", "a", -1)]

@@ -1,21 +1,22 @@
 // The one place that inserts markup: reports and documents, which the server has sanitised.
 
 import { h } from "./dom.js";
+import { Footnotes } from "./footnotes.js";
 
 const asIs = { createHTML: (s) => s };
 const policy = globalThis.trustedTypes?.createPolicy("report", asIs) ?? asIs;
 
-export function reportArticle(html) {
-	const article = h("article.report", { tabindex: "-1" });
+/** A report with its footnotes, until the signal is aborted. */
+export function reportArticle(html, signal) {
+	const article = h("article.report.prose", { tabindex: "-1", dir: "auto" });
 	article.innerHTML = policy.createHTML(html);
-	article.addEventListener("click", (event) => {
-		const anchor = event.target.closest?.('a[href^="#"]');
-		if (!anchor) return;
-		event.preventDefault(); // # is the view
-		const source = article.querySelector(`[id="${CSS.escape(anchor.getAttribute("href").slice(1))}"]`);
-		source?.setAttribute("tabindex", "-1");
-		source?.focus();
-		source?.scrollIntoView({ block: "center" });
-	});
+	const claims = article.querySelector(".claims");
+	claims?.remove(); // they show in the cards of footnotes
+	for (const mark of article.querySelectorAll("a.cite")) {
+		const number = mark.textContent.replace(/\D/g, "");
+		mark.textContent = number;
+		mark.ariaLabel = `Source ${number}`;
+	}
+	new Footnotes(article, claims, signal);
 	return article;
 }

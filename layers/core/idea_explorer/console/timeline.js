@@ -1,101 +1,103 @@
-// Draws events as steps with tool cards. Events are queued and drawn once per frame, as many as a frame has time for.
+// Draws events as steps. Events are queued and drawn once per frame, as many as a frame has time for.
 
-import { badge, cut, facts, fill, h, hidden, money, plain, setText, span, t } from "./dom.js";
-import { drawPlan } from "./plan.js";
-import { resultOf } from "./results.js";
+import { drawCall, icon } from "./calls.js";
+import { badge, cut, facts, h, money, plain, setText, span, t } from "./dom.js";
+import { MarkdownStream } from "./stream.js";
 
-const ICONS = [
-	[/^(web|http)/, "↗"], [/^read/, "¶"], [/^list/, "≡"], [/^(semantic|tidal|album|batch|suggest)/, "♪"], [/search|find/, "⌕"],
-	[/^calc/, "∑"], [/^(edit|create|delete|move)_/, "✎"], [/^run_checks/, "✓"], [/./, "•"],
-];
-const FRAME_MS = 5; // of 16: layout and paint need the rest
-const STATES = { pending: "needs approval", executing: "running", completed: "done", failed: "failed" };
+const FRAME_MS = 4; // of 16: layout and paint need the rest
 
-function card(start) {
-	const [status, what, took, inside] = ["span.state", "span.what", "span.took", "div.inside"].map((name) => t(name));
-	const icon = ICONS.find(([name]) => name.test(start.toolName))?.[1];
-	const element = t("details.card", t("summary", hidden(icon), t("span.tool", start.toolName), what, took, status), inside);
-	let end;
-	const draw = () => {
-		if (!element.open) return fill(inside);
-		const given = Object.keys(start.input).length > 0;
-		fill(inside, given && [t("h4", "Arguments"), resultOf(start.input, start.toolName, true)],
-			end && [t("h4", end.error ? "Error" : "Result"),
-				end.error ? t("p.bad", end.error) : end.output ? resultOf(end.output, start.toolName) : t("p", end.summary)]);
-	};
-	element.addEventListener("toggle", draw);
-	const card = {
-		element,
-		to(state, event) {
-			element.dataset.status = state;
-			end = event;
-			setText(status, STATES[state]);
-			const { content, ...given } = start.input;
-			const short = Object.values(given).filter((value) => typeof value !== "object");
-			setText(what, cut(event?.error ?? event?.summary ?? facts(...short), 160));
-			setText(took, span(event?.durationMs));
-			if (element.open) draw();
-		},
-	};
-	card.to("executing");
-	return card;
+/** Text of the model that is drawn as it arrives. */
+function speech() {
+	const element = h("div.said.prose", { dir: "auto" });
+	const stream = new MarkdownStream(element);
+	return { element, write: (text) => stream.write(text), draw: () => stream.draw(), end: () => stream.end() };
 }
 
-function step(title) {
-	const name = t("h3", title);
+/** A summary of the model's thinking, of which the last words show until somebody opens it. */
+function thought() {
+	const line = h("span.last", { dir: "auto" });
+	const text = document.createTextNode("");
+	const element = t("details.thought", t("summary", line), h("div", { dir: "auto" }, text));
+	return {
+		element,
+		write: (content) => text.appendData(plain(content)),
+		draw: () => setText(line, cut(text.data.slice(-1500).trim().split("\n").at(-1), 160)),
+		end() { this.draw(); },
+	};
+}
+
+function step(number) {
+	const name = t("h3", `Step ${number}`);
 	const meta = t("span.meta");
 	const body = t("div");
 	return {
-		element: t("li.step", t("div.heading", name, meta), body),
+		element: t("li.step", t("div.stephead", name, meta), body),
 		finished: false,
-		text: null,
+		writing: null,
+		kind: null,
 		add(element) {
+			this.writing?.end();
+			this.writing = null;
 			body.append(element);
-			this.text = null;
 		},
-		write(content, kind = "said") {
-			if (this.text?.parentElement.className !== kind) {
-				this.text = document.createTextNode("");
-				body.append(h(`div.${kind}`, { dir: "auto" }, this.text));
+		write(content, kind) {
+			if (!this.writing || this.kind !== kind) {
+				const made = kind();
+				this.add(made.element);
+				Object.assign(this, { writing: made, kind });
 			}
-			this.text.appendData(plain(content));
+			this.writing.write(content);
+			return this.writing;
 		},
 		finish(event) {
 			this.finished = true;
+			this.writing?.end();
+			this.writing = null;
 			setText(name, `Step ${event.step}`);
-			const tokens = event.usage.inputTokens + event.usage.outputTokens;
-			setText(meta, facts(money(event.cost), span(event.durationMs), `${tokens.toLocaleString("en")} tokens`));
+			setText(meta, facts(money(event.cost), span(event.durationMs)));
+			const { inputTokens, outputTokens } = event.usage;
+			meta.title = `${(inputTokens + outputTokens).toLocaleString("en")} tokens`;
 		},
 	};
 }
 
 /** A question of the plan, with what is done to answer it. */
 function branch(question) {
-	const state = badge("running");
+	const state = t("span", badge("running"));
+	const count = t("span.meta");
 	const body = t("div");
-	const element = t("li.branch", t("div.heading", h("span.said", { dir: "auto" }, question), state), body);
+	const element = h("details.branch", { open: true }, t("summary", icon("branch"), h("span.question", { dir: "auto" }, question), count, state), body);
+	let calls = 0;
 	return {
 		element,
-		add: (card) => body.append(card),
+		question,
+		add(call) {
+			body.append(call);
+			setText(count, `${++calls} ${calls > 1 ? "calls" : "call"}`);
+		},
 		finish(event) {
-			state.replaceWith(badge(event.status));
+			state.replaceChildren(badge(event.status));
 			if (event.error) body.append(t("p.event", event.error));
-			if (event.cost != null) body.append(t("p.meta", money(event.cost)));
+			setText(count, facts(count.textContent, money(event.cost)));
+			element.open = Boolean(event.error);
 		},
 	};
 }
 
 export class Timeline {
 	queue = [];
-	cards = new Map();
+	calls = new Map();
 	branches = new Map();
 	asked = new Map();
+	written = new Set();
 	current = null;
+	steps = 0;
 	count = 0;
 	due = false;
 
-	constructor(root, onChange) {
-		Object.assign(this, { root, onChange });
+	/** `plan` and `sources` are the panels beside the activity; `onChange` gets the events that were drawn. */
+	constructor(root, { plan, sources, onChange }) {
+		Object.assign(this, { root, plan, sources, onChange });
 	}
 
 	push(event) {
@@ -121,6 +123,8 @@ export class Timeline {
 			seen.push(event);
 			this[event.type]?.(event);
 		}
+		for (const text of this.written) text.draw();
+		this.written.clear();
 		this.count += seen.length;
 		this.root.dataset.events = this.count;
 		this.onChange(seen);
@@ -128,7 +132,7 @@ export class Timeline {
 	}
 
 	open() {
-		this.current = step(`Step ${this.root.childElementCount + 1}`);
+		this.current = step(++this.steps);
 		this.root.append(this.current.element);
 		return this.current;
 	}
@@ -150,30 +154,32 @@ export class Timeline {
 	}
 
 	text_delta(event) {
-		this.currentStep().write(event.content);
+		this.written.add(this.currentStep().write(event.content, speech));
 	}
 
-	/** A summary of the model's thinking. It shows progress and is not part of the report. */
 	thinking_delta(event) {
-		this.currentStep().write(event.content, "thought");
+		this.written.add(this.currentStep().write(event.content, thought));
 	}
 
 	tool_call_start(event) {
-		const known = this.cards.get(event.toolCallId);
+		const known = this.calls.get(event.toolCallId);
 		if (known) return known.to("executing");
-		const made = card(event);
-		this.cards.set(event.toolCallId, made);
+		const made = drawCall(event);
+		this.calls.set(event.toolCallId, made);
 		const branch = this.branches.get(event.branch);
 		if (branch) return branch.add(made.element);
 		(event.toolName.startsWith("web_") ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {
-		this.cards.get(event.toolCallId)?.to("completed", event);
+		this.calls.get(event.toolCallId)?.to("completed", event);
+		const { results, url, path } = event.output ?? {};
+		if (Array.isArray(results)) this.sources.add(results.filter(Boolean));
+		else if (url || (path && event.output.content)) this.sources.add([event.output]);
 	}
 
 	tool_call_error(event) {
-		this.cards.get(event.toolCallId)?.to("failed", event);
+		this.calls.get(event.toolCallId)?.to("failed", event);
 	}
 
 	step_finished(event) {
@@ -181,41 +187,46 @@ export class Timeline {
 	}
 
 	plan_accepted(event) {
-		const shown = h("details.card", { open: true }, t("summary", hidden("☰"), event.edited ? "The plan, as edited" : "The plan"), t("div.inside", drawPlan(event.plan)));
-		(this.current ?? this.open()).add(shown);
+		this.plan.show(event);
+		this.note(event.edited ? "The plan was accepted as you edited it." : "The plan was accepted.");
 	}
 
 	/** Branches run side by side, so each has a place of its own. A branch may be started anew by a resume. */
 	branch_started(event) {
 		const made = branch(event.question);
 		this.branches.set(event.branch, made);
+		this.plan.mark(event.question, "running");
 		const parent = this.current ?? this.open();
-		if (!parent.list?.isConnected) parent.add(parent.list = t("ol.branches"));
+		if (!parent.list?.isConnected) parent.add(parent.list = t("div.branches"));
 		parent.list.append(made.element);
 	}
 
 	/** May come twice, after a crash. */
 	branch_finished(event) {
 		const known = this.branches.get(event.branch);
-		if (known && !known.finished) known.finish(event);
-		if (known) known.finished = true;
+		if (!known || known.finished) return;
+		known.finished = true;
+		known.finish(event);
+		this.plan.mark(known.question, event.status);
 	}
 
 	approval_requested(event) {
 		this.asked.set(event.approvalId, event.newPath ? `${event.path} to ${event.newPath}` : event.path);
-		this.cards.get(event.toolCallId)?.to("pending");
+		this.calls.get(event.toolCallId)?.to("pending");
 	}
 
 	approval_decided(event) {
-		const outcome = { approve: "was approved", reject: "was rejected" }[event.decision] ?? "expired";
-		this.note(`${this.asked.get(event.approvalId) ?? "A change"} ${outcome}${event.reason ? `: ${event.reason}` : ""}`);
+		const outcome = { approve: "was approved", reject: "was rejected" }[event.decision] ?? "was not decided in time";
+		const path = this.asked.get(event.approvalId);
+		this.note(`${path === "plan.md" ? "The plan" : path ?? "A change"} ${outcome}${event.reason ? `: ${event.reason}` : "."}`);
 	}
 
 	status_changed(event) {
 		if (event.to === "queued") this.current = null;
+		if (event.to === "completed") this.plan.finish();
 	}
 
 	error(event) {
-		this.note(`${event.code}: ${event.message}`, "bad");
+		this.note(event.message, "bad");
 	}
 }

@@ -22,6 +22,18 @@ class Claim(DomainModel, frozen=True):
     passage: str = ""  # of an unsupported one: what its source says about it
 
 
+class Excerpt(DomainModel, frozen=True):
+    """What a source says nearest to a claim. Strangers wrote it: data."""
+
+    target: str  # of the claim's link
+    text: str
+
+
+class ExplainedClaim(DomainModel, frozen=True):
+    claim: Claim
+    excerpts: tuple[Excerpt, ...] = ()
+
+
 class Verification(DomainModel, frozen=True):
     """How many cited sentences of a report have which verdict."""
 

@@ -1,0 +1,43 @@
+// Keeps the newest output in view until somebody scrolls up, and then offers a way back.
+
+import { button, t } from "./dom.js";
+
+export class Following {
+	isOn = true;
+	isAtEnd = true;
+
+	/** `end` is the last element of the output. */
+	constructor(end, signal) {
+		this.end = end;
+		this.element = t("div.jump", button("Jump to latest", () => {
+			this.isOn = true;
+			this.show();
+		}));
+		this.element.hidden = true;
+		let before = { at: scrollY, height: 0 };
+		addEventListener("scroll", () => {
+			const height = document.documentElement.scrollHeight;
+			// a page that became shorter moves by itself
+			if (scrollY < before.at - 2 && height >= before.height) this.isOn = false;
+			before = { at: scrollY, height };
+		}, { signal, passive: true });
+		const observer = new IntersectionObserver(([entry]) => {
+			this.isAtEnd = entry.isIntersecting;
+			if (this.isAtEnd) this.isOn = true;
+			this.element.hidden = this.isOn || this.isOver;
+		});
+		observer.observe(end);
+		signal.addEventListener("abort", () => observer.disconnect());
+	}
+
+	/** To be called after something was added. */
+	show() {
+		if (this.isOn && !this.isAtEnd && !this.isOver) this.end.scrollIntoView({ block: "end" });
+		this.element.hidden = this.isOn || this.isOver;
+	}
+
+	stop() {
+		this.isOver = true;
+		this.element.hidden = true;
+	}
+}
