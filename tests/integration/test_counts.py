@@ -11,8 +11,9 @@ from tests.performance.counts import count_deployed, count_embedded
 def test_an_exploration_on_this_machine_makes_few_transactions(tmp_path: Path) -> None:
     counts = count_embedded(tmp_path)
 
-    assert counts.transactions <= 20
-    assert counts.reads <= 35
+    # of which 3 and 31 are for the index of documents, which is built here
+    assert counts.transactions <= 23
+    assert counts.reads <= 66
 
 
 def test_an_exploration_in_a_deployment_makes_few_requests(

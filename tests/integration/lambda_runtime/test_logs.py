@@ -152,6 +152,7 @@ def nothing_to_follow(functions: Functions) -> str:
 
 def reused(functions: Functions) -> str:
     earlier = functions.submitted()
+    functions.stores.explorations.save(earlier.replace(document="ideas/bees/research.md"))
     functions.stores.reports.save_report(earlier.id, earlier.lease, "# Bees")
     document = (
         f"---\nidea: {IDEA}\nmode: business\nstatus: completed\nexploration_id: {earlier.id}\n---\n"

@@ -65,8 +65,10 @@ def idea(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return Idea(capsys)
 
 
-def without_depth(details: dict[str, Any]) -> dict[str, Any]:
-    """The depth is newer than what is stored, where every exploration was as a quick one is now."""
+def without_new_fields(details: dict[str, Any]) -> dict[str, Any]:
+    """Depth and applied limit are newer than what is stored, where every exploration was as a quick one is
+    now and a deployment's limit was $5."""
+    assert details.pop("cost_limit_usd") in {details["max_cost_usd"], 5.0}
     depth = details.pop("depth")
     assert depth == ("quick" if details["toolset"] == "research" else None)
     return details
@@ -78,7 +80,7 @@ def test_the_api_answers_as_it_did(stored: dict[str, Before], kind: str, name: s
     own, expected = f"/explorations/{before.ids[name]}", before.answers[name]
 
     status, details = before.get(own)
-    assert (status, without_depth(details)) == (200, expected["details"])
+    assert (status, without_new_fields(details)) == (200, expected["details"])
     status, approvals = before.get(f"{own}/approvals")
     for approval in approvals["approvals"]:  # newer than what is stored
         assert bool(approval.pop("approved_diff", "")) == approval["edited"]
@@ -180,7 +182,7 @@ def test_the_commands_read_them_at_a_server(
     with before.listening(monkeypatch):
         for name, expected in before.answers.items():
             code, out, _ = idea("status", before.ids[name], "--json")
-            assert (code, without_depth(json.loads(out))) == (0, expected["details"])
+            assert (code, without_new_fields(json.loads(out))) == (0, expected["details"])
             code, out, err = idea("status", before.ids[name])
             assert (code, err) == (0, "")
             assert name_status(expected["details"]["status"]) in out

@@ -232,4 +232,4 @@ def test_update_and_continue_from_do_not_go_together(tmp_path: Path) -> None:
     flags = ["--update", "--continue-from", "01890000-0000-7000-8000-000000000000"]
     done = idea("explore", "x", *flags, env={}, folder=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.strip() == "idea: Cannot use both 'update' and 'continue_from'."
+    assert done.stderr.strip() == "idea: Cannot use both --update and --continue-from."

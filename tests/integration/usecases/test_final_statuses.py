@@ -64,7 +64,9 @@ def test_what_is_cancelled_in_the_queue_is_counted(
 def test_research_that_is_used_again_is_counted(
     aws: Settings, queued: Exploration, counted: ProgressSink
 ) -> None:
-    cloud_deps(aws, SilentLog()).reports.save_report(queued.id, queued.lease, "# Bees")
+    stores = cloud_deps(aws, SilentLog())
+    stores.explorations.save(queued.replace(document="ideas/bees/research.md"))
+    stores.reports.save_report(queued.id, queued.lease, "# Bees")
     document = (
         f"---\nidea: Bees\nmode: business\nstatus: completed\nexploration_id: {queued.id}\n---\n"
     )

@@ -24,7 +24,7 @@ LAYERS = {
     "console": "ConsoleLayer",
 }
 # nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
-LEFT_OUT = {"rich", "cryptography", "keyring", "uvicorn"}
+LEFT_OUT = {"rich", "cryptography", "httpx", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
 TRIM_LAYER: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-layer"))
 
