@@ -37,7 +37,7 @@ def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     assert bool(header) == (width is not None and height == 1)  # for people, where it is a table
     assert len(shown) == height
     assert "A subscription box" in shown[-1]
-    assert ("s ago " in row, WAITING.id in row) == (True, width is None)
+    assert (" ago " in row, WAITING.id in row) == (True, width is None)
     assert width is None or max(map(len, shown)) <= width
 
 

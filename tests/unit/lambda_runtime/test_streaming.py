@@ -176,7 +176,9 @@ def test_whoever_makes_the_parts_hears_that_nobody_takes_them(
 
         def hang_up() -> None:
             connection, _ = listener.accept()
-            connection.recv(100)
+            left = 100_000  # more than the head, so that parts have come
+            while left > 0:
+                left -= len(connection.recv(left))
             connection.close()
 
         port = listener.getsockname()[1]
