@@ -43,7 +43,7 @@ test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
-	@$(BIN)/pytest -n $(WORKERS) -m long
+	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow'
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered

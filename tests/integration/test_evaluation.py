@@ -20,6 +20,8 @@ from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Turn, answer, text
 from tests.fakes.anthropic_wire import JsonObject, system_blocks
 
+pytestmark = pytest.mark.long
+
 LANGUAGES = {"en", "de", "fr", "es", "it"}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.adversarial.faults import FAULTS, Fault, run
 
+pytestmark = pytest.mark.long
+
 CORE = {
     "model: 529 for good": ("failed", 0),
     "model: cut for good": ("partial", 1),

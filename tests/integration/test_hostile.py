@@ -6,6 +6,8 @@ from tests.hostile.run import run
 from tests.hostile.seeds import SEEDS
 from tests.hostile.surfaces import SURFACES
 
+pytestmark = pytest.mark.long
+
 TRIES = 30  # of each corpus, for a surface with a whole share
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.adversarial.injection import CHANNELS, TOOLSETS, run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("toolset", TOOLSETS)
 def test_no_private_text_leaves(toolset: str, tmp_path: Path) -> None:
@@ -18,7 +20,6 @@ def test_no_private_text_leaves(toolset: str, tmp_path: Path) -> None:
     assert (outcome.tries["dangerous file"] > 3) == (toolset == "code")
 
 
-@pytest.mark.long
 def test_where_the_user_lifts_the_rule_the_search_sees_what_leaves(tmp_path: Path) -> None:
     """A choice among addresses that a page lists spells the secret, and that is found."""
     outcome = run("assistant", tmp_path, allow_fetch_after_private=True)

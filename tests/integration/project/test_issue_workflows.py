@@ -13,6 +13,8 @@ import yaml
 
 from tests.fakes.served import Served
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 FILES = sorted(EXAMPLES.glob("*.yml"))
 TITLE = 'Tea; rm -rf "$HOME" `id` $(id) ${{ secrets.X }}'
@@ -93,7 +95,6 @@ def test_a_long_text_of_an_issue_is_cut_between_characters(tmp_path: Path) -> No
     assert 40_000 < len((tmp_path / "context.md").read_bytes()) <= 45_000
 
 
-@pytest.mark.long
 def test_an_issue_is_sent_to_a_deployment_and_its_end_comes_back(tmp_path: Path) -> None:
     folder = tmp_path / "job"
     folder.mkdir()

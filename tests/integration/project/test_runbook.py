@@ -31,6 +31,8 @@ from tests.fakes.aws_cli import AwsCli
 from tests.fakes.explorations import an_exploration
 from tests.fakes.stack import name_stack
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text("utf-8")
 STACK = "idea-explorer-prod"
@@ -245,7 +247,6 @@ def test_commands_on_explorations_call_the_stacks_api(deployment: Deployment) ->
     assert deployment.shell(f"{api}\nenv").count("IDEA_API_URL=https://api.example.com/prod\n") == 1
 
 
-@pytest.mark.long
 def test_the_stop_button_stops_starts_and_messages(deployment: Deployment) -> None:
     pause, unpause, disable = blocks_of("Stop and start")
     deployment.add_function(f"{STACK}-dispatch", 1)
@@ -262,7 +263,6 @@ def test_the_stop_button_stops_starts_and_messages(deployment: Deployment) -> No
     assert client("lambda").get_event_source_mapping(UUID=source)["State"] == "Disabled"
 
 
-@pytest.mark.long
 def test_dead_letters_of_dispatch_are_listed_and_sent_again(deployment: Deployment) -> None:
     show, retry = blocks_of("DeadLettersAlarm")
     deployment.stores.queue().dead_letter('{"id": "x", "run": 1}', "It could not be started.")
@@ -283,7 +283,6 @@ def test_the_limit_of_the_account_is_shown(deployment: Deployment) -> None:
     assert deployment.aws.called == ["lambda get-account-settings"]
 
 
-@pytest.mark.long
 def test_a_release_is_taken_back(deployment: Deployment) -> None:
     cancel, go_back = blocks_of("Release and roll back")
     deployment.add_function(f"{STACK}-api", versions=3)
@@ -295,7 +294,6 @@ def test_a_release_is_taken_back(deployment: Deployment) -> None:
     assert alias["FunctionVersion"] == "2"
 
 
-@pytest.mark.long
 def test_the_table_is_restored_to_what_it_was(deployment: Deployment) -> None:
     copy, bring_back = blocks_of("Restore the table")
     explorations = deployment.stores.explorations
@@ -337,7 +335,6 @@ def test_a_file_is_brought_back_in_its_first_version(deployment: Deployment) -> 
     assert client("s3").get_object(Bucket=bucket, Key=key)["Body"].read() == b"# The report"
 
 
-@pytest.mark.long
 def test_keys_and_tokens_are_rotated(deployment: Deployment) -> None:
     keys, tokens, webhook, back = blocks_of("Rotate keys and tokens")
     secrets = client("secretsmanager")
@@ -372,7 +369,6 @@ def test_what_a_deleted_stack_leaves_behind_is_deleted_with_all_its_versions(
     assert client("dynamodb").list_tables()["TableNames"] == []
 
 
-@pytest.mark.long
 def test_a_stream_is_looked_at_and_streams_are_switched_off(deployment: Deployment) -> None:
     look, switch_off = blocks_of("Streams of events")
 
@@ -384,7 +380,6 @@ def test_a_stream_is_looked_at_and_streams_are_switched_off(deployment: Deployme
     assert make == ["make", "deploy", f"STACK={STACK}", "PARAMETERS=MaxStreams=0"]
 
 
-@pytest.mark.long
 def test_music_is_set_up(deployment: Deployment) -> None:
     (set_up,) = blocks_of("Music discovery")
 

@@ -28,6 +28,8 @@ from tests.e2e.harness.template import ROOT
 from tests.fakes.cloudformation_server import FakeCloudFormation, FakeStack
 from tests.unit.scripts.test_deploy_builds import AARCH64, X86_64, library
 
+pytestmark = pytest.mark.long
+
 REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 KEYS = {"GITHUB_TOKEN": "ghp-never-shown", "ANTHROPIC_API_KEY": "sk-never-shown"}

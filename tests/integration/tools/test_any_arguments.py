@@ -18,6 +18,8 @@ from tests.fakes.anthropic_turns import Turn, answer, text
 from tests.fakes.engine import Bench
 from tests.fakes.toolsets import TOOLSETS, toolset_in
 
+pytestmark = pytest.mark.long
+
 Calls = Sequence[tuple[str, JsonValue]]
 
 

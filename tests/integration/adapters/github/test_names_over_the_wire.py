@@ -22,6 +22,8 @@ from idea_explorer.wiring.toolsets import ToolsetContext
 from tests.fakes.explorations import an_exploration
 from tests.fakes.github_server import FakeGitHub
 
+pytestmark = pytest.mark.long
+
 # httpx collapses dot segments before it sends a request, and GitHub's router would after it
 NAMES = [
     "../../private/commits/main",
