@@ -61,7 +61,7 @@ def main() -> int:
     sources = Sources(parser.parse_args().folder)
     root = sources.from_python(DJANGO)
     ripgrep = sources.program("ripgrep") / "usr/bin/rg"
-    files = [path for path in root.rglob("*") if path.is_file()]
+    files = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
     good = True
     with tempfile.TemporaryDirectory() as name:
         cache = Path(name)
@@ -76,8 +76,7 @@ def main() -> int:
 
         def grep(pattern: str) -> int:
             options = ["--no-config", "--no-ignore", "--hidden", "--max-filesize=1M", "--count"]
-            # outside git, the folders that tools write are not searched
-            options.append("--glob=!*.egg-info")
+            options.append("--glob=!.git")
             ran = subprocess.run(
                 [ripgrep, *options, "--no-filename", "-e", pattern, str(root)],
                 capture_output=True,

@@ -84,6 +84,9 @@ class Sources:
                     if inside and member.isreg() and not any(part in inside for part in skipped):
                         member.name = inside
                         opened.extract(member, place, filter="data")
+            # as people have it: outside git, what looks like the output of tools is skipped
+            _run(["git", "init", "--quiet"], place)
+            _run(["git", "add", "--all", "--force"], place)
         return place
 
     def _apt(self, command: str) -> list[str]:
