@@ -29,8 +29,8 @@ class LeasedTranscript:
     """A transcript that is read once, when it is opened, and then only added to.
 
     `write` stores a batch, all or nothing; it raises LeaseLostError once another worker has taken over. After
-    an ExternalError nobody knows whether it has stored the batch, so `flush` makes the same call again before
-    another one: a store can tell that it has seen it.
+    an ExternalError nobody knows whether it has stored the batch, so `flush` makes the same call, with the
+    same object, before another one: a store can tell that it has seen it.
     """
 
     def __init__(self, compressed: Iterable[bytes], write: Callable[[Batch], None]) -> None:

@@ -24,8 +24,8 @@ def store_entry(entry: AnyEntry, transcript: Transcript) -> None:
 
 
 def store_call(started: ModelCallStarted, transcript: Transcript) -> None:
-    """Before the call is made. Where that fails, it may be stored all the same, now or later: so the transcript
-    also says that the call was never made and cost nothing."""
+    """Before the call is made. Where that fails, it may be stored all the same, now or later: so the
+    transcript also says that the call was never made and cost nothing."""
     try:
         transcript.append(started)
     except ExternalError as error:

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 
-from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+from idea_explorer.adapters.dynamodb.events import MAX_GROUP, DynamoEventLog
 from idea_explorer.adapters.dynamodb.expressions import Put, Write
 from idea_explorer.adapters.dynamodb.schema import (
     BY_OWNER,
@@ -24,6 +24,7 @@ from idea_explorer.adapters.dynamodb.schema import (
 from idea_explorer.adapters.dynamodb.table import ATTEMPTS, Table
 from idea_explorer.adapters.dynamodb.texts import CloudTranscripts
 from idea_explorer.domain.errors import LeaseLostError, RateLimitedError, UpstreamTimeoutError
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
@@ -180,6 +181,30 @@ def test_an_append_whose_response_was_lost_is_stored_once(
         "Bees",
         " are small.",
     ]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_more_events_than_a_transaction_takes_are_stored_once_whichever_response_is_lost(
+    stores: Deps,
+    transcripts: CloudTranscripts,
+    lossy: LossyDynamoDB,
+    running: Exploration,
+    lost: int,
+) -> None:
+    transcript = transcripts.open(running.id, running.lease)
+    count = 2 * MAX_GROUP + 10
+    for number in range(count):
+        transcript.add_event(ErrorEvent(code="INTERNAL_ERROR", message=str(number)))
+    transcript.add(said("one"))
+    lossy.lost = {lost}
+    with pytest.raises(UpstreamTimeoutError):
+        transcript.flush()
+
+    transcript.flush()
+
+    stored = [json.loads(event.data)["message"] for event in stores.events.read(running.id)]
+    assert stored == [str(number) for number in range(count)]
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [said("one")]
 
 
 def test_a_save_during_a_take_over_is_not_lost(stores: Deps, running: Exploration) -> None:
