@@ -152,6 +152,49 @@ def test_a_write_that_fails_undoes_nothing_of_the_others(tmp_path: Path) -> None
     assert len(commits) == 1
 
 
+def write_together(db: Database, *actions: Callable[[sqlite3.Connection], None]) -> list[str]:
+    """What was raised for these actions of one thread each, in one transaction."""
+    failures: list[str] = []
+
+    def write(action: Callable[[sqlite3.Connection], None]) -> None:
+        try:
+            db.write(action)
+        except (sqlite3.OperationalError, KeyboardInterrupt) as error:
+            failures.append(repr(error))
+
+    threads = [threading.Thread(target=write, args=(action,)) for action in actions]
+    with db.transaction():
+        for number, thread in enumerate(threads, start=1):
+            thread.start()
+            while len(db._jobs) < number:
+                threading.Event().wait(0.001)
+    for thread in threads:
+        thread.join()
+    return failures
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_was_undone_by_an_interrupt_is_stored_for_nobody(tmp_path: Path, place: int) -> None:
+    db = Database(tmp_path / "a.db", SCHEMA)
+
+    def insert(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO words VALUES ('x')")
+
+    def interrupt(connection: sqlite3.Connection) -> None:
+        raise KeyboardInterrupt
+
+    actions = [insert, insert]
+    actions.insert(place, interrupt)
+
+    failures = write_together(db, *actions)
+
+    assert len(failures) == 3
+    assert failures.count("KeyboardInterrupt()") == 1
+    assert db.rows("SELECT * FROM words") == []
+    db.write(insert)
+    assert db.rows("SELECT * FROM words") == [("x",)]
+
+
 def test_a_commit_that_fails_fails_for_all_who_share_it(tmp_path: Path) -> None:
     db = Database(tmp_path / "a.db", SCHEMA)
 
@@ -161,22 +204,7 @@ def test_a_commit_that_fails_fails_for_all_who_share_it(tmp_path: Path) -> None:
     def insert(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO words VALUES ('x')")
 
-    failures: list[str] = []
-
-    def write(action: Callable[[sqlite3.Connection], None]) -> None:
-        try:
-            db.write(action)
-        except sqlite3.OperationalError as error:
-            failures.append(str(error))
-
-    threads = [threading.Thread(target=write, args=(act,)) for act in (insert, end_transaction)]
-    with db.transaction():
-        for number, thread in enumerate(threads, start=1):
-            thread.start()
-            while len(db._jobs) < number:
-                threading.Event().wait(0.001)
-    for thread in threads:
-        thread.join()
+    failures = write_together(db, insert, end_transaction)
 
     assert len(failures) == 2
     assert db.rows("SELECT * FROM words") == []

@@ -1,6 +1,7 @@
 """A stream of Claude's, from its bytes to the words that a watcher gets."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -121,3 +122,36 @@ def test_a_block_whose_end_was_not_sent_keeps_its_words() -> None:
     answer, seen = read(BEGIN, *without_stop, *END)
 
     assert (answer.content, seen) == ([{"type": "text", "text": "Tea."}], ["text Tea."])
+
+
+PING = event("ping")
+BEGUN = event("message_start", message={"usage": {"input_tokens": 1}})
+
+
+def endless(*first: bytes) -> Iterator[bytes]:
+    """The connection is alive, and nothing is said on it."""
+    yield from first
+    for number in range(1_000):
+        time.sleep(0.01)
+        yield (PING, b": alive\n\n")[number % 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "grace_seconds", "least"), [([BEGUN], 60.0, 0.0), ([], 0.0, 0.0), ([], 0.5, 0.5)]
+)
+def test_a_deadline_is_seen_while_only_pings_arrive(
+    first: list[bytes], grace_seconds: float, least: float
+) -> None:
+    def check() -> None:
+        raise TimeoutError
+
+    response = Response(cast("Any", endless(*first)))
+    reader = StreamReader(
+        lambda: cast("Any", Stream(response)), check, lambda: None, grace_seconds=grace_seconds
+    )
+    began = time.monotonic()
+
+    with pytest.raises(TimeoutError), reader as events:
+        list(events)
+
+    assert least <= time.monotonic() - began < least + 5

@@ -115,21 +115,24 @@ def test_what_failed_to_be_stored_is_stored_first_and_as_it_was(
     assert store.events == [words("Bees "), words("are small.are small.")]
 
 
-def test_an_entry_that_could_not_be_appended_is_dropped_and_nothing_else(
+def test_what_failed_to_be_appended_is_stored_first_and_as_it_was(
     store: Store, transcript: LeasedTranscript
 ) -> None:
-    """An announced call that was never made must not count later."""
+    """It may be stored by now: then another write with the same entry or events would store them twice."""
     store.failures = [AWAY]
     transcript.add(said("results"))
     transcript.add_event(TURN)
+    transcript.set_record(an_exploration(title="early"))
     with pytest.raises(UnavailableError):
         transcript.append(said("call"))
-    assert list(transcript.entries) == [said("results")]
+    assert list(transcript.entries) == [said("results"), said("call")]
+    transcript.add_event(words("Bees"))
 
-    transcript.flush()
+    transcript.append(said("answer"))
 
-    assert store.entries == [said("results")]
-    assert store.events == [TURN]
+    assert store.tried[0] == store.tried[1] == store.batches[0]
+    assert store.entries == [said("results"), said("call"), said("answer")]
+    assert store.events == [TURN, words("Bees")]
 
 
 def test_nothing_is_left_to_store_once_the_lease_is_lost(

@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 
+from idea_explorer.agent.billing import list_own_calls
 from idea_explorer.agent.stream_watcher import StreamWatcher
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import ExternalError, NetworkError, UnavailableError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.transcript import ModelCallFailed, ModelCallFinished
+from idea_explorer.domain.transcript import (
+    AnyEntry,
+    ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
+)
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest, Transcript, Transcripts, Watcher
 from idea_explorer.usecases.explore import explore
@@ -196,6 +202,49 @@ def test_a_store_that_stays_away_ends_the_run_and_costs_no_answer_if_it_comes_ba
     with pytest.raises(ExternalError, match="store"):
         explore(queued.id, 1, b.deps)
     assert isinstance(b.entries(b.store.load(queued.id))[-1], ModelCallFinished)
+
+    b.deps = replace(b.deps, transcripts=b.store)
+    done = explore(queued.id, 1, b.deps)
+
+    assert (done.run.outcome, len(model.requests)) == ("completed", 1)
+
+
+@dataclass
+class Unannounced:
+    """A transcript whose store is away when a call is announced, for the first time."""
+
+    inner: Transcript
+    failed: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def append(self, entry: AnyEntry) -> None:
+        if self.failed:
+            self.inner.append(entry)
+            return
+        self.failed = True
+        self.inner.add(entry)
+        raise UnavailableError("The store is not available.")
+
+
+@dataclass
+class UnannouncedTranscripts:
+    inner: Transcripts
+
+    def open(self, exploration_id: ExplorationId, lease: int) -> Any:
+        return Unannounced(self.inner.open(exploration_id, lease))
+
+
+def test_a_call_that_could_not_be_announced_is_not_made_and_costs_nothing(tmp_path: Path) -> None:
+    b, model = bench(tmp_path, 0)
+    b.deps = replace(b.deps, transcripts=UnannouncedTranscripts(b.store))
+    queued = b.submit()
+    with pytest.raises(ExternalError, match="store"):
+        explore(queued.id, 1, b.deps)
+    entries = b.entries(b.store.load(queued.id))
+    assert [type(entry) for entry in entries[-2:]] == [ModelCallStarted, ModelCallFailed]
+    assert list_own_calls(entries) == [Usage()]
 
     b.deps = replace(b.deps, transcripts=b.store)
     done = explore(queued.id, 1, b.deps)

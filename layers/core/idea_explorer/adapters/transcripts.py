@@ -29,8 +29,8 @@ class LeasedTranscript:
     """A transcript that is read once, when it is opened, and then only added to.
 
     `write` stores a batch, all or nothing; it raises LeaseLostError once another worker has taken over. After
-    an ExternalError nobody knows whether it has stored the batch, so `flush` makes the same call again before
-    another one: a store can tell that it has seen it.
+    an ExternalError nobody knows whether it has stored the batch, so `flush` makes the same call, with the
+    same object, before another one: a store can tell that it has seen it.
     """
 
     def __init__(self, compressed: Iterable[bytes], write: Callable[[Batch], None]) -> None:
@@ -66,20 +66,8 @@ class LeasedTranscript:
             self._record = exploration
 
     def append(self, entry: AnyEntry) -> None:
-        with self._writing:
-            self._store_failed()
-            self.add(entry)
-            batch = self._take()
-            try:
-                self._store(batch)
-            except LeaseLostError:
-                raise
-            except Exception:
-                with self._lock:
-                    self._entries.pop()
-                    self._events[:0] = batch.events
-                    self._record = self._record or batch.record
-                raise
+        self.add(entry)
+        self.flush()
 
     def flush(self) -> None:
         with self._writing:
@@ -102,19 +90,17 @@ class LeasedTranscript:
         )
 
     def _store_failed(self) -> None:
-        if self._failed:
-            self._store(self._failed)
-            self._failed = None
-
-    def _store(self, batch: Batch) -> None:
+        if self._failed is None:
+            return
         try:
-            self._write(batch)
+            self._write(self._failed)
         except LeaseLostError:
             self._failed = None
             with self._lock:
                 del self._entries[self._stored :]  # nobody will ever store them
             raise
-        self._stored += len(batch.entries)
+        self._stored += len(self._failed.entries)
+        self._failed = None
 
 
 class _Text:

@@ -1,8 +1,16 @@
 """How the entries of a run are stored: with as few writes as what acts on them allows."""
 
 from idea_explorer.agent.requests import announce_step
-from idea_explorer.domain.transcript import AnyEntry, BranchesStarted, ModelCallFinished, ToolsRan
-from idea_explorer.domain.usage import Price
+from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.transcript import (
+    AnyEntry,
+    BranchesStarted,
+    ModelCallFailed,
+    ModelCallFinished,
+    ModelCallStarted,
+    ToolsRan,
+)
+from idea_explorer.domain.usage import Price, Usage
 from idea_explorer.ports import EventSink, Transcript
 
 
@@ -13,6 +21,17 @@ def store_entry(entry: AnyEntry, transcript: Transcript) -> None:
         transcript.append(entry)
     else:
         transcript.add(entry)
+
+
+def store_call(started: ModelCallStarted, transcript: Transcript) -> None:
+    """Before the call is made. Where that fails, it may be stored all the same, now or later: so the
+    transcript also says that the call was never made and cost nothing."""
+    try:
+        transcript.append(started)
+    except ExternalError as error:
+        failed = ModelCallFailed(step=started.step, text="", usage=Usage(), reason=str(error))
+        transcript.add(failed)
+        raise
 
 
 def store_answer(

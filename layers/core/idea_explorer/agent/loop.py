@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
 from idea_explorer.agent.endings import end_early, end_interrupted, is_conversation_refused
-from idea_explorer.agent.entries import store_answer, store_entry
+from idea_explorer.agent.entries import store_answer, store_call, store_entry
 from idea_explorer.agent.fresh_start import fit_fresh_start
 from idea_explorer.agent.moves import (
     Ask,
@@ -196,14 +196,13 @@ class Agent:
         if not allowance.fits:
             return Interrupted("budget")
         step = state.steps + 1
-        self.transcript.append(
-            ModelCallStarted(
-                step=step,
-                tools_off=request.tools_off,
-                max_tokens=allowance.max_tokens,
-                reserved=allowance.reserved,
-            )
+        started = ModelCallStarted(
+            step=step,
+            tools_off=request.tools_off,
+            max_tokens=allowance.max_tokens,
+            reserved=allowance.reserved,
         )
+        store_call(started, self.transcript)
         watching = StreamWatcher(
             self.sink,
             self._time_for(move),

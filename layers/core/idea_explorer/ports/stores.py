@@ -42,7 +42,7 @@ class Transcript(Protocol):
         """Replaces a record that was set before and is not stored yet."""
 
     def append(self, entry: AnyEntry) -> None:
-        """Add an entry and store everything, durable once it returns. One that cannot be is dropped."""
+        """Add an entry and store everything, durable once it returns."""
 
     def flush(self) -> None:
         """Store everything that was added; raises LeaseLostError if another worker has taken over. What an

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 
-from idea_explorer.adapters.dynamodb.events import DynamoEventLog
+from idea_explorer.adapters.dynamodb.events import MAX_GROUP, DynamoEventLog
 from idea_explorer.adapters.dynamodb.expressions import Put, Write
 from idea_explorer.adapters.dynamodb.schema import (
     BY_OWNER,
@@ -22,7 +22,9 @@ from idea_explorer.adapters.dynamodb.schema import (
     lease_key,
 )
 from idea_explorer.adapters.dynamodb.table import ATTEMPTS, Table
+from idea_explorer.adapters.dynamodb.texts import CloudTranscripts
 from idea_explorer.domain.errors import LeaseLostError, RateLimitedError, UpstreamTimeoutError
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
@@ -124,6 +126,85 @@ def test_a_long_transcript_is_read_in_its_order(stores: Deps, running: Explorati
     assert list(stores.transcripts.open(running.id, running.lease).entries) == list(
         transcript.entries
     )
+
+
+class LossyDynamoDB:
+    """Makes a transaction once for each token, as DynamoDB does, and loses the responses to some."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._made: set[str] = set()
+        self._count = 0
+        self.lost: set[int] = set()  # numbers of calls, from 1 on
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def transact_write_items(self, **request: Any) -> None:
+        self._count += 1
+        token = request["ClientRequestToken"]
+        if token not in self._made:
+            self._inner.transact_write_items(**request)
+            self._made.add(token)
+        if self._count in self.lost:
+            raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+
+@pytest.fixture
+def lossy(aws: Settings) -> LossyDynamoDB:
+    return LossyDynamoDB(boto3.client("dynamodb"))
+
+
+@pytest.fixture
+def transcripts(aws: Settings, lossy: LossyDynamoDB, stores: Deps) -> CloudTranscripts:
+    assert isinstance(stores.transcripts, CloudTranscripts)
+    return CloudTranscripts(
+        Table(aws.table_name, lambda: lossy, ManualClock()), stores.transcripts._bucket
+    )
+
+
+def test_an_append_whose_response_was_lost_is_stored_once(
+    stores: Deps, transcripts: CloudTranscripts, lossy: LossyDynamoDB, running: Exploration
+) -> None:
+    transcript = transcripts.open(running.id, running.lease)
+    transcript.add_event(words("Bees"))
+    lossy.lost = {1}
+    with pytest.raises(UpstreamTimeoutError):
+        transcript.append(said("one"))
+    transcript.add_event(words(" are small."))
+
+    transcript.append(said("two"))
+
+    stored = stores.transcripts.open(running.id, running.lease)
+    assert list(stored.entries) == [said("one"), said("two")]
+    assert [json.loads(event.data)["content"] for event in stores.events.read(running.id)] == [
+        "Bees",
+        " are small.",
+    ]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_more_events_than_a_transaction_takes_are_stored_once_whichever_response_is_lost(
+    stores: Deps,
+    transcripts: CloudTranscripts,
+    lossy: LossyDynamoDB,
+    running: Exploration,
+    lost: int,
+) -> None:
+    transcript = transcripts.open(running.id, running.lease)
+    count = 2 * MAX_GROUP + 10
+    for number in range(count):
+        transcript.add_event(ErrorEvent(code="INTERNAL_ERROR", message=str(number)))
+    transcript.add(said("one"))
+    lossy.lost = {lost}
+    with pytest.raises(UpstreamTimeoutError):
+        transcript.flush()
+
+    transcript.flush()
+
+    stored = [json.loads(event.data)["message"] for event in stores.events.read(running.id)]
+    assert stored == [str(number) for number in range(count)]
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [said("one")]
 
 
 def test_a_save_during_a_take_over_is_not_lost(stores: Deps, running: Exploration) -> None:

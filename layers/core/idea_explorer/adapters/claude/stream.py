@@ -10,6 +10,7 @@ import json
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -37,9 +38,9 @@ class UnstreamedMessage:
 class StreamReader:
     """A context manager that opens a stream and yields its events in order; leaving it ends the call.
 
-    `check` is called while nothing arrives, and may raise. A call that has sent nothing yet then gets a
-    grace period, in which its first event may still say what it costs. `catch_up` is called when all that
-    has arrived was yielded, before waiting for more.
+    `check` is called several times a second, whatever arrives, and may raise. A call that has sent no event
+    yet then gets a grace period, in which its first one may still say what it costs. `catch_up` is called
+    when all that has arrived was yielded, before waiting for more.
     """
 
     def __init__(
@@ -58,6 +59,8 @@ class StreamReader:
         self._stream: Stream | None = None
         self._whole: UnstreamedMessage | None = None
         self._begun = False
+        self._check_at = time.monotonic() + CHECK_SECONDS
+        self._grace_until: float | None = None
         self._ended = threading.Event()
         self._given_up = threading.Event()
 
@@ -84,7 +87,7 @@ class StreamReader:
 
     def iter_bytes(self) -> Iterator[bytes]:
         """What was read, for the decoder of the SDK."""
-        while (item := self._next(0.0 if self._begun else self._grace_seconds)) is not _END:
+        while (item := self._next()) is not _END:
             if isinstance(item, BaseException):
                 raise item
             if isinstance(item, UnstreamedMessage):
@@ -102,16 +105,25 @@ class StreamReader:
             body = data
         return anthropic.APIStatusError(str(body), response=self._stream.response, body=body)
 
-    def _next(self, grace_seconds: float) -> Any:
+    def _next(self) -> Any:
+        """What was read, in order. A check that is due waits for what has arrived, but not for more: also
+        pings arrive, of which no event comes."""
         while True:
             with contextlib.suppress(queue.Empty):
-                return self._received.get(timeout=CHECK_SECONDS)
+                return self._received.get(timeout=max(0.0, self._check_at - time.monotonic()))
+            self._check_at = time.monotonic() + CHECK_SECONDS
             try:
                 self._check()
             except Exception:
                 with contextlib.suppress(queue.Empty):
-                    return self._received.get(timeout=grace_seconds)
+                    return self._received.get(timeout=self._grace_left())
                 raise
+
+    def _grace_left(self) -> float:
+        if self._begun:
+            return 0.0
+        self._grace_until = self._grace_until or time.monotonic() + self._grace_seconds
+        return max(0.0, self._grace_until - time.monotonic())
 
     def _read(self) -> None:
         try:

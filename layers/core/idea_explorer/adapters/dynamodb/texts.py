@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.events import (
+    DumpedEvent,
     EventNumbers,
     check_lease,
     dump_events,
@@ -68,18 +69,24 @@ class CloudTranscripts(_TextStore):
     def open(self, exploration_id: ExplorationId, lease: int) -> Transcript:
         items = self._table.query_all(begins_with(exploration_id, ENTRY))
 
+        begun: Batch | None = None
+        groups: list[Sequence[DumpedEvent]] = []  # of its events: those that are not stored yet
+
         def write(batch: "Batch") -> None:
+            nonlocal begun, groups
+            if batch is not begun:
+                begun, groups = batch, split_events(dump_events(batch.events))
             held: list[Write] = [check_lease(exploration_id, lease)]
             new = [
                 Create(self._entry_item(exploration_id, lease, n, data))
                 for n, data in enumerate(batch.entries, start=batch.number)
             ]
-            *early, late = split_events(dump_events(batch.events))
             try:
-                for some in early:
-                    self._numbers.write(exploration_id, held, some)
+                while len(groups) > 1:
+                    self._numbers.write(exploration_id, held, groups[0])
+                    del groups[0]
                 writes = save_record(batch.record) if batch.record else held
-                self._numbers.write(exploration_id, [*writes, *new], late)
+                self._numbers.write(exploration_id, [*writes, *new], groups[0])
             except ConditionNotMetError as refused:
                 raise lease_lost(exploration_id) from refused
 

@@ -16,6 +16,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.retry import RetryPolicy, retry
 
 BUSY_TIMEOUT_SECONDS = 30.0
+INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
 
 
@@ -71,14 +72,20 @@ class Database:
         return job.result()
 
     def _run_jobs(self) -> None:
-        jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        jobs: list[_Job[Any]] = []
         try:
+            while self._jobs:
+                jobs.append(self._jobs.popleft())
             with self.transaction() as db:
                 for job in jobs:
                     job.run(db, is_alone=len(jobs) == 1)
-        except Exception as error:
+        except BaseException as error:
+            # what interrupts this thread is an ordinary failure for the others
+            failure = (
+                error if isinstance(error, Exception) else sqlite3.OperationalError(INTERRUPTED)
+            )
             for job in jobs:
-                job.fail(error)
+                job.fail(failure)
             raise
 
     def execute(self, statement: str, values: Sequence[object] | dict[str, object]) -> int:
