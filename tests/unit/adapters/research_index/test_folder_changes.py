@@ -1,13 +1,18 @@
 """What an index notices of a folder in which people and programs work."""
 
+import itertools
 import os
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder import scan
+from idea_explorer.adapters.folder import layout, scan
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.folder.scan import Scan
+from idea_explorer.adapters.research_index import file as index_file
+from idea_explorer.adapters.research_index.sources import FileChange
 from idea_explorer.ports import Document
 
 
@@ -122,3 +127,39 @@ def test_a_folder_without_research_may_get_some(tmp_path: Path) -> None:
     assert paths(folder) == ["bees.md"]
     (tmp_path / "ideas").rename(tmp_path / "elsewhere")
     assert paths(folder) == []
+
+
+class CrashingFolder(Folder):
+    """Crashes after so many changes."""
+
+    changes_left: int
+
+    def _read_changes(
+        self, changed: Iterable[str], scan: Scan, gone: Iterable[str]
+    ) -> Iterator[FileChange]:
+        yield from itertools.islice(super()._read_changes(changed, scan, gone), self.changes_left)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("visited", [50_000, 5])
+def test_a_crash_at_any_moment_loses_no_document(
+    ideas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visited: int
+) -> None:
+    """After it the next process finds what is there, also where not all files are looked at at first."""
+    monkeypatch.setattr(index_file, "BATCH", 1)
+    for name in ("-a/b/c/deep.md", "-a/bees.md", "z/last.md", "z/y/x/w.md"):
+        (ideas / name).parent.mkdir(parents=True, exist_ok=True)
+        (ideas / name).write_text("# Bees")
+    expected = paths(Folder(tmp_path))
+    total = len(expected) + len([*ideas.rglob("*/")]) + 2  # the log and the top folder
+
+    for after in range(total + 1):
+        path = tmp_path / f"{after}.db"
+        folder = CrashingFolder(tmp_path, index_file=path)
+        folder.changes_left = after
+        monkeypatch.setattr(layout, "MAX_VISITED", visited)
+        with pytest.raises(KeyboardInterrupt):
+            folder.list()
+        monkeypatch.setattr(layout, "MAX_VISITED", 50_000)
+        assert paths(Folder(tmp_path, index_file=path)) == expected

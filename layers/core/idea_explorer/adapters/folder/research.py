@@ -27,7 +27,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo, FoundDocument
 
-CUT, COMPLETE = "cut", "complete"  # the states of an index: whether it holds all documents
+COMPLETE = "complete"  # the state of an index that was once brought up to date
 
 
 class Folder:
@@ -107,8 +107,7 @@ class Folder:
         now_ns = round(SystemClock().now().timestamp() * 1e9)
         scan = Scan(os.path.realpath(self._ideas), now_ns, self._is_listed)
         if self.has_research:
-            # where not everything was looked at, nothing is known of the folders
-            scan.look({} if state == CUT else known)
+            scan.look(known)
         self.is_cut = scan.is_cut
         changed = [name for name, (version, _) in scan.found.items() if known.get(name) != version]
         unsettled = [name for name in scan.found if known.get(name) == "" and name[-1] != "/"]
@@ -116,8 +115,8 @@ class Folder:
         if not (changed or unsettled or gone):
             self._stamps = scan.stamps
             return None
-        files = self._read_changes(sorted({*changed, *unsettled}), scan, gone)
-        return Changes(files, CUT if scan.is_cut else COMPLETE)
+        files = self._read_changes(_order({*changed, *unsettled}), scan, gone)
+        return Changes(files, COMPLETE)
 
     def _is_listed(self, name: str) -> bool:
         return not self._layout.is_flat or is_note(name)
@@ -150,6 +149,13 @@ class Folder:
             for path, info in walk_files(self._ideas, self._note_cut):
                 if self._is_listed(path):
                     yield path, info
+
+
+def _order(names: set[str]) -> list[str]:
+    """Files before folders, and a folder before the one it is in, whose name is shorter: a folder that is
+    indexed is not listed again, so all that is in it has to be indexed before."""
+    files = sorted(name for name in names if not name.endswith("/"))
+    return [*files, *sorted(names - {*files}, key=len, reverse=True)]
 
 
 def _displayable(path: str) -> str:

@@ -71,6 +71,8 @@ class Scan:
             else:
                 inner = self._list(folder)
             waiting += sorted(inner, reverse=True)
+        if self.is_cut:  # of no folder is it known that all was looked at, so all are listed again
+            self.found |= {name: ("", 0) for name in self.found if name.endswith("/")}
 
     def _version_of(self, folder: str) -> str | None:
         """None if it is not a folder, or no longer."""
