@@ -1,9 +1,11 @@
 """What an index notices of a folder in which people and programs work."""
 
+import errno
 import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,33 @@ def test_a_folder_without_research_may_get_some(tmp_path: Path) -> None:
     assert paths(folder) == ["bees.md"]
     (tmp_path / "ideas").rename(tmp_path / "elsewhere")
     assert paths(folder) == []
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("is_indexed", [False, True])
+@pytest.mark.parametrize("call", ["open", "stat", "lstat"])
+@pytest.mark.parametrize("name", ["notes.md", "2026-01-01-tea", "research.md", "ideas"])
+def test_an_error_of_the_file_system_hides_no_document_for_good(
+    ideas: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: str, is_indexed: bool
+) -> None:
+    folder = Folder(ideas.parent)
+    expected = paths(Folder(ideas.parent))
+    if is_indexed:
+        folder.list()
+        (ideas / "notes.md").write_text("# Bees on roofs")
+    real = getattr(os, call)
+
+    def fail(path: object, *arguments: object, **named: object) -> object:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, *arguments, **named)
+
+    with monkeypatch.context() as patch, suppress(OSError):
+        patch.setattr(os, call, fail)
+        folder.list()
+
+    assert paths(folder) == expected
+    assert titles(folder) == {"Tea rooms", "Bees on roofs" if is_indexed else "Bees"}
 
 
 class CrashingFolder(Folder):

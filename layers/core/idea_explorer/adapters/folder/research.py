@@ -18,6 +18,7 @@ from idea_explorer.adapters.safe_files import (
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     ConfigurationError,
+    DocumentError,
     DocumentMissingError,
     DocumentTooLargeError,
     ExternalError,
@@ -128,18 +129,15 @@ class Folder:
             version, size = scan.found[name]
             text: str | None = None
             if name.lower().endswith(READABLE) and size <= limits.MAX_DOCUMENT_BYTES:
-                document = self._read_if_there(name)
-                text = document.content if document else None
+                try:
+                    text = self._read(name, limits.MAX_DOCUMENT_BYTES).content
+                except DocumentError:
+                    pass  # nothing to search for, until it or its folder changes
+                except ExternalError:
+                    version = ""  # it may be read another time
             yield FileChange(name, version, size, text)
         for name in gone:
             yield FileChange(name, None)
-
-    def _read_if_there(self, name: str) -> Document | None:
-        """None for a file that was removed or exchanged since it was listed, or may not be read."""
-        try:
-            return self._read(name, limits.MAX_DOCUMENT_BYTES)
-        except ExternalError:
-            return None
 
     def _note_cut(self) -> None:
         self.is_cut = True
