@@ -192,3 +192,29 @@ def test_a_crash_at_any_moment_loses_no_document(
             folder.list()
         monkeypatch.setattr(layout, "MAX_VISITED", 50_000)
         assert paths(Folder(tmp_path, index_file=path)) == expected
+
+
+@pytest.mark.usefixtures("settled")
+def test_the_folder_of_the_index_is_made_only_beside_research(ideas: Path, tmp_path: Path) -> None:
+    data, other = tmp_path / ".idea-explorer", tmp_path / "other"
+    other.mkdir()
+    Folder(other, index_file=other / ".idea-explorer" / "index.db").list()
+    folder = Folder(tmp_path, index_file=data / "index.db")
+    assert [*other.iterdir()] == []
+    assert not data.exists()
+    folder.list()
+
+    assert data.stat().st_mode & 0o777 == 0o700
+    assert (data / ".gitignore").read_text() == "*\n"
+    next_process = CountedFolder(tmp_path, index_file=data / "index.db")
+    next_process.reads = []
+    assert titles(next_process) == {"Tea rooms", "Bees"}
+    assert next_process.reads == []
+
+
+def test_where_no_folder_can_be_made_the_index_is_kept_in_memory(ideas: Path) -> None:
+    taken = ideas.parent / ".idea-explorer"
+    taken.symlink_to("nowhere")
+    folder = Folder(ideas.parent, index_file=taken / "index.db")
+    assert titles(folder) == {"Tea rooms", "Bees"}
+    assert not (ideas.parent / "nowhere").exists()

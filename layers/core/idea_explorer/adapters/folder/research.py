@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from idea_explorer.adapters.clock import SystemClock
@@ -13,6 +14,7 @@ from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
     LinkError,
     NotAFileError,
+    make_ignored_folder,
     read_file,
 )
 from idea_explorer.domain import limits
@@ -51,7 +53,14 @@ class Folder:
         self._layout = layout or Layout()
         self._ideas = root / self._layout.locate(RESEARCH_ROOT)
         self._stamps: Mapping[str, Stamp] = {}  # of the last look, if nothing had changed
-        self.index = DocumentIndex(self, index_file)
+        self._index_file = index_file
+        self.index = DocumentIndex(self, index_file, prepare=self._make_index_folder)
+
+    def _make_index_folder(self) -> None:
+        """A folder without research, as any may be, is left as it is."""
+        if self._index_file and self.has_research and not self._index_file.parent.exists():
+            with suppress(OSError):  # without it, the index is kept in memory
+                make_ignored_folder(self._index_file.parent)
 
     @property
     def identity(self) -> str:

@@ -56,14 +56,20 @@ class Queries:
 
 
 class DocumentIndex(Queries):
-    """Shared by threads, and its file by processes. Without a path it is kept in memory."""
+    """Shared by threads, and its file by processes. Without a path it is kept in memory. `prepare` is called
+    before the file is used."""
 
     def __init__(
-        self, source: DocumentSource, path: Path | None = None, clock: Clock | None = None
+        self,
+        source: DocumentSource,
+        path: Path | None = None,
+        clock: Clock | None = None,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._path = path
         self._clock = clock or SystemClock()
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._file: IndexFile | None = None
         self._look_again_at = 0.0
@@ -81,6 +87,7 @@ class DocumentIndex(Queries):
     def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
         with self._lock:  # of several who ask at once, one brings it up to date
             if self._file is None:
+                self._prepare()
                 # what another version has read of a document, this one may read otherwise
                 identity = f"{__version__} {self._source.identity}"
                 self._file = IndexFile(self._path, identity)
