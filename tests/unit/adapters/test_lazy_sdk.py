@@ -3,10 +3,14 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from idea_explorer.adapters.claude.lazy_sdk import _hides_a_module, _read_names
+from idea_explorer.adapters.claude.lazy_sdk import _CalledLoader, _hides_a_module, _read_names
 
 
 def run(code: str) -> list[object]:
@@ -100,3 +104,35 @@ def test_a_function_of_tracing_is_loaded_when_it_is_called() -> None:
 def test_a_name_that_a_module_would_replace_is_seen() -> None:
     assert _hides_a_module({"count": (".count", "count")})
     assert not _hides_a_module({"Count": (".count", "Count")})
+
+
+def load_when_called(path: Path) -> ModuleType:
+    spec = spec_from_file_location("slow", path, loader=_CalledLoader("slow", str(path)))
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_threads_that_need_a_module_at_once_all_get_it(tmp_path: Path) -> None:
+    path = tmp_path / "slow.py"
+    path.write_text("import time; time.sleep(0.05)\ndef refuse(): return 429\nCODE = refuse()\n")
+    module = load_when_called(path)
+
+    with ThreadPoolExecutor(8) as threads:
+        calls = [threads.submit(lambda: module.refuse()) for _ in range(4)]
+        names = [threads.submit(lambda: module.CODE) for _ in range(4)]
+
+    assert [asked.result() for asked in calls + names] == [429] * 8
+
+
+def test_a_module_that_could_not_be_loaded_is_loaded_by_the_next_call(tmp_path: Path) -> None:
+    path = tmp_path / "slow.py"
+    module = load_when_called(path)
+    with pytest.raises(FileNotFoundError):
+        module.refuse()
+
+    path.write_text("def refuse(): return 429\n")
+
+    assert module.refuse() == 429

@@ -2,10 +2,12 @@
 
 import queue
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from idea_explorer.domain.alarms import Alarms
+from idea_explorer.domain.threads import run_in_thread
 
 
 def test_alarms_ring_in_the_order_of_their_times() -> None:
@@ -40,6 +42,31 @@ def test_a_call_that_takes_long_does_not_delay_the_others() -> None:
 
     assert rung.wait(2)
     release.set()
+
+
+def test_a_thread_that_cannot_be_started_stops_no_later_alarm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """First the thread that waits for alarms, then the one of a call."""
+    rung: queue.SimpleQueue[str] = queue.SimpleQueue()
+    alarms = Alarms()
+    refused = {"alarms"}
+
+    def run(call: Callable[[], None], *, name: str) -> None:
+        if name in refused:
+            raise RuntimeError("can't start new thread")
+        run_in_thread(call, name=name)
+
+    monkeypatch.setattr("idea_explorer.domain.alarms.run_in_thread", run)
+    with pytest.raises(RuntimeError):
+        alarms.call_later(0.0, lambda: rung.put("of nobody"))
+    refused = {"alarm"}
+    alarms.call_later(0.0, lambda: rung.put("without a thread"))
+    assert rung.get(timeout=5) == "without a thread"
+    refused = set()
+    alarms.call_later(0.0, lambda: rung.put("with one"))
+
+    assert rung.get(timeout=5) == "with one"
 
 
 def test_alarms_share_one_thread_however_many_are_cancelled(

@@ -207,6 +207,13 @@ def make_private_folder(folder: Path) -> None:
         _make_private(None, folder)
 
 
+def make_ignored_folder(folder: Path) -> None:
+    """Make a private folder of which git commits nothing, and those that are missing above it."""
+    make_private_folder(folder)
+    if not (folder / ".gitignore").exists():
+        write_file(folder, ".gitignore", b"*\n", mode=PRIVATE_FILE)
+
+
 def make_private_file(path: Path) -> None:
     """Make an empty file for this user alone, or make the one that is there private.
 

@@ -40,21 +40,24 @@ class Alarms:
         self._is_running = False
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Alarm:
-        """`call`, which must not raise, is made in a thread of its own."""
+        """`call`, which must not raise, is made in a thread of its own, as long as one can be started."""
         alarm = Alarm(call)
         at = time.monotonic() + seconds
         with self._changed:
-            heapq.heappush(self._set, (at, next(self._numbers), alarm))
             if not self._is_running:
-                self._is_running = True
                 run_in_thread(self._ring, name="alarms")
+                self._is_running = True  # not before: there may be no thread to be had
             elif at < self._sleeps_until:
                 self._changed.notify()
+            heapq.heappush(self._set, (at, next(self._numbers), alarm))
         return alarm
 
     def _ring(self) -> None:
         while alarm := self._wait():
-            run_in_thread(alarm.ring, name="alarm")
+            try:
+                run_in_thread(alarm.ring, name="alarm")
+            except RuntimeError:  # no more threads can be started
+                alarm.ring()
 
     def _wait(self) -> Alarm | None:
         """The next alarm that is due; None once there was none for a while."""

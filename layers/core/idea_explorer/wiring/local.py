@@ -24,14 +24,14 @@ LOCAL_OWNER = "local"
 
 
 def local_store(settings: Settings) -> SqliteStore:
-    from idea_explorer.adapters.safe_files import PRIVATE_FILE, make_private_tree, write_file
+    from idea_explorer.adapters.safe_files import make_ignored_folder, make_private_tree
     from idea_explorer.adapters.sqlite.explorations import SqliteStore
 
     make_private_tree(settings.data_dir)
     store = SqliteStore(settings.store, _secrets(settings))
-    if not (settings.data_dir / ".gitignore").exists():
-        # what people asked for and uploaded must not be committed
-        write_file(settings.data_dir, ".gitignore", b"*\n", mode=PRIVATE_FILE)
+    make_ignored_folder(
+        settings.data_dir
+    )  # what people asked for and uploaded must not be committed
     return store
 
 

@@ -97,8 +97,8 @@ def _folder(root: Path, layout: Layout, index_file: Path | None) -> Folder:
 
 
 def _index_file(settings: Settings) -> Path | None:
-    """In the folder with everything else that this machine stores, if there is one; on Lambda, where a
-    function may write files that stay for the next call."""
+    """In the folder with everything else that this machine stores; on Lambda, where a function may write
+    files that stay for the next call."""
     if not settings.in_cloud:
         return settings.data_dir / INDEX_FILE
     from idea_explorer.adapters.files import find_private_folder

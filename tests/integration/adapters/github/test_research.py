@@ -12,7 +12,7 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.research import GitHub
 from idea_explorer.agent.tool_calls import Executed, Retried
 from idea_explorer.agent.validation import Validated
-from idea_explorer.domain.errors import ExternalError
+from idea_explorer.domain.errors import DocumentMissingError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.tools.research import research_tools
@@ -228,6 +228,30 @@ def test_an_index_of_documents_that_are_gone_is_emptied(github: FakeGitHub, tmp_
     paths = [path for path in FILES if path.startswith("ideas/")]
     github.create_repository("acme/ideas").commit(dict.fromkeys(paths))
     assert searched(repository) == set()
+
+
+@pytest.mark.parametrize("branch", [None, "main"])
+def test_a_token_that_may_no_longer_see_the_repository_empties_no_index(
+    github: FakeGitHub, tmp_path: Path, branch: str | None
+) -> None:
+    github.grant("reader", "acme/ideas", "read")
+    client = GitHubClient("acme/ideas", lambda: "reader", github.url)
+    repository = GitHub(client, branch, tmp_path / "index.db")
+    before = searched(repository)
+    assert before
+    github.grant("reader", "acme/ideas", "none")
+    with pytest.raises(DocumentMissingError, match="GitHub does not know acme/ideas"):
+        searched(repository)
+
+    github.grant("reader", "acme/ideas", "read")
+    assert searched(repository) == before
+    assert count(github, "/codeload/") == 1
+
+
+def test_a_repository_without_the_branch_has_no_documents(
+    github: FakeGitHub, tmp_path: Path
+) -> None:
+    assert searched(opened(github, tmp_path / "index.db", "missing")) == set()
 
 
 def test_an_archive_that_breaks_off_is_an_error_and_not_kept(

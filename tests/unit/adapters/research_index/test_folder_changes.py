@@ -1,13 +1,20 @@
 """What an index notices of a folder in which people and programs work."""
 
+import errno
+import itertools
 import os
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.folder import scan
+from idea_explorer.adapters.folder import layout, scan
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.folder.scan import Scan
+from idea_explorer.adapters.research_index import file as index_file
+from idea_explorer.adapters.research_index.sources import FileChange
 from idea_explorer.ports import Document
 
 
@@ -122,3 +129,92 @@ def test_a_folder_without_research_may_get_some(tmp_path: Path) -> None:
     assert paths(folder) == ["bees.md"]
     (tmp_path / "ideas").rename(tmp_path / "elsewhere")
     assert paths(folder) == []
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("is_indexed", [False, True])
+@pytest.mark.parametrize("call", ["open", "stat", "lstat"])
+@pytest.mark.parametrize("name", ["notes.md", "2026-01-01-tea", "research.md", "ideas"])
+def test_an_error_of_the_file_system_hides_no_document_for_good(
+    ideas: Path, monkeypatch: pytest.MonkeyPatch, name: str, call: str, is_indexed: bool
+) -> None:
+    folder = Folder(ideas.parent)
+    expected = paths(Folder(ideas.parent))
+    if is_indexed:
+        folder.list()
+        (ideas / "notes.md").write_text("# Bees on roofs")
+    real = getattr(os, call)
+
+    def fail(path: object, *arguments: object, **named: object) -> object:
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, *arguments, **named)
+
+    with monkeypatch.context() as patch, suppress(OSError):
+        patch.setattr(os, call, fail)
+        folder.list()
+
+    assert paths(folder) == expected
+    assert titles(folder) == {"Tea rooms", "Bees on roofs" if is_indexed else "Bees"}
+
+
+class CrashingFolder(Folder):
+    """Crashes after so many changes."""
+
+    changes_left: int
+
+    def _read_changes(
+        self, changed: Iterable[str], scan: Scan, gone: Iterable[str]
+    ) -> Iterator[FileChange]:
+        yield from itertools.islice(super()._read_changes(changed, scan, gone), self.changes_left)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("visited", [50_000, 5])
+def test_a_crash_at_any_moment_loses_no_document(
+    ideas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visited: int
+) -> None:
+    """After it the next process finds what is there, also where not all files are looked at at first."""
+    monkeypatch.setattr(index_file, "BATCH", 1)
+    for name in ("-a/b/c/deep.md", "-a/bees.md", "z/last.md", "z/y/x/w.md"):
+        (ideas / name).parent.mkdir(parents=True, exist_ok=True)
+        (ideas / name).write_text("# Bees")
+    expected = paths(Folder(tmp_path))
+    total = len(expected) + len([*ideas.rglob("*/")]) + 2  # the log and the top folder
+
+    for after in range(total + 1):
+        path = tmp_path / f"{after}.db"
+        folder = CrashingFolder(tmp_path, index_file=path)
+        folder.changes_left = after
+        monkeypatch.setattr(layout, "MAX_VISITED", visited)
+        with pytest.raises(KeyboardInterrupt):
+            folder.list()
+        monkeypatch.setattr(layout, "MAX_VISITED", 50_000)
+        assert paths(Folder(tmp_path, index_file=path)) == expected
+
+
+@pytest.mark.usefixtures("settled")
+def test_the_folder_of_the_index_is_made_only_beside_research(ideas: Path, tmp_path: Path) -> None:
+    data, other = tmp_path / ".idea-explorer", tmp_path / "other"
+    other.mkdir()
+    Folder(other, index_file=other / ".idea-explorer" / "index.db").list()
+    folder = Folder(tmp_path, index_file=data / "index.db")
+    assert [*other.iterdir()] == []
+    assert not data.exists()
+    folder.list()
+
+    assert data.stat().st_mode & 0o777 == 0o700
+    assert (data / ".gitignore").read_text() == "*\n"
+    next_process = CountedFolder(tmp_path, index_file=data / "index.db")
+    next_process.reads = []
+    assert titles(next_process) == {"Tea rooms", "Bees"}
+    assert next_process.reads == []
+
+
+def test_where_no_folder_can_be_made_the_index_is_kept_in_memory(ideas: Path) -> None:
+    taken = ideas.parent / ".idea-explorer"
+    taken.symlink_to("nowhere")
+    folder = Folder(ideas.parent, index_file=taken / "index.db")
+    assert titles(folder) == {"Tea rooms", "Bees"}
+    assert not (ideas.parent / "nowhere").exists()

@@ -201,6 +201,26 @@ def test_many_files_are_not_looked_at_at_every_call(
     assert "New" in titles(index)
 
 
+ANSWERED_AS_OF_NOW: dict[str, Callable[[DocumentIndex], object]] = {
+    "what is paid for": lambda index: index.find_existing("Wasps", "explore"),
+    "the list": lambda index: index.list_documents("Wasps", 5, 0)[1],
+}
+
+
+@pytest.mark.parametrize("question", ANSWERED_AS_OF_NOW)
+def test_many_files_are_looked_at_for_a_question_that_has_to_be_answered_as_of_now(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    monkeypatch.setattr(document_index, "ALWAYS_LOOKED_AT", 1)
+    monkeypatch.setattr(document_index, "SECONDS_PER_FILE", 1.0)
+    index = DocumentIndex(documents, clock=ManualClock())
+    assert not ANSWERED_AS_OF_NOW[question](index)
+    matter = "---\nidea: Wasps\nmode: explore\nstatus: completed\n---"
+    documents.texts["2026-01-01-wasps/research.md"] = f"{matter}\n\n# Wasps"
+
+    assert ANSWERED_AS_OF_NOW[question](index)
+
+
 def _break_off(changes: Iterable[FileChange], after: int) -> Iterator[FileChange]:
     yield from itertools.islice(changes, after)
     raise KeyboardInterrupt

@@ -10,6 +10,7 @@ what tells apart the reasons for a refusal 170: their functions are loaded when 
 import importlib
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -49,6 +50,10 @@ class _CalledLoader(SourceFileLoader):
     """Loads a module when one of its functions is called, or anything else of it is asked for."""
 
     def exec_module(self, module: ModuleType) -> None:
+        lock = (
+            threading.RLock()
+        )  # of the threads that ask at once, one loads it and the others wait
+
         def find(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
@@ -58,8 +63,10 @@ class _CalledLoader(SourceFileLoader):
             return load(name)(*arguments, **named)
 
         def load(name: str) -> Any:
-            if module.__dict__.pop("__getattr__", None):
-                super(_CalledLoader, self).exec_module(module)
+            with lock:
+                if module.__dict__.get("__getattr__") is find:
+                    super(_CalledLoader, self).exec_module(module)
+                    del module.__dict__["__getattr__"]  # not before: others may ask meanwhile
             return getattr(module, name)
 
         module.__dict__["__getattr__"] = find

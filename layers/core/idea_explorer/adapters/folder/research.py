@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from idea_explorer.adapters.clock import SystemClock
@@ -13,11 +14,13 @@ from idea_explorer.adapters.safe_files import (
     FileTooLargeError,
     LinkError,
     NotAFileError,
+    make_ignored_folder,
     read_file,
 )
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import (
     ConfigurationError,
+    DocumentError,
     DocumentMissingError,
     DocumentTooLargeError,
     ExternalError,
@@ -27,7 +30,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT, ResearchPath, encode_name
 from idea_explorer.ports import Document, DocumentInfo, FoundDocument
 
-CUT, COMPLETE = "cut", "complete"  # the states of an index: whether it holds all documents
+COMPLETE = "complete"  # the state of an index that was once brought up to date
 
 
 class Folder:
@@ -50,7 +53,14 @@ class Folder:
         self._layout = layout or Layout()
         self._ideas = root / self._layout.locate(RESEARCH_ROOT)
         self._stamps: Mapping[str, Stamp] = {}  # of the last look, if nothing had changed
-        self.index = DocumentIndex(self, index_file)
+        self._index_file = index_file
+        self.index = DocumentIndex(self, index_file, prepare=self._make_index_folder)
+
+    def _make_index_folder(self) -> None:
+        """A folder without research, as any may be, is left as it is."""
+        if self._index_file and self.has_research and not self._index_file.parent.exists():
+            with suppress(OSError):  # without it, the index is kept in memory
+                make_ignored_folder(self._index_file.parent)
 
     @property
     def identity(self) -> str:
@@ -107,8 +117,7 @@ class Folder:
         now_ns = round(SystemClock().now().timestamp() * 1e9)
         scan = Scan(os.path.realpath(self._ideas), now_ns, self._is_listed)
         if self.has_research:
-            # where not everything was looked at, nothing is known of the folders
-            scan.look({} if state == CUT else known)
+            scan.look(known)
         self.is_cut = scan.is_cut
         changed = [name for name, (version, _) in scan.found.items() if known.get(name) != version]
         unsettled = [name for name in scan.found if known.get(name) == "" and name[-1] != "/"]
@@ -116,8 +125,8 @@ class Folder:
         if not (changed or unsettled or gone):
             self._stamps = scan.stamps
             return None
-        files = self._read_changes(sorted({*changed, *unsettled}), scan, gone)
-        return Changes(files, CUT if scan.is_cut else COMPLETE)
+        files = self._read_changes(_order({*changed, *unsettled}), scan, gone)
+        return Changes(files, COMPLETE)
 
     def _is_listed(self, name: str) -> bool:
         return not self._layout.is_flat or is_note(name)
@@ -129,18 +138,15 @@ class Folder:
             version, size = scan.found[name]
             text: str | None = None
             if name.lower().endswith(READABLE) and size <= limits.MAX_DOCUMENT_BYTES:
-                document = self._read_if_there(name)
-                text = document.content if document else None
+                try:
+                    text = self._read(name, limits.MAX_DOCUMENT_BYTES).content
+                except DocumentError:
+                    pass  # nothing to search for, until it or its folder changes
+                except ExternalError:
+                    version = ""  # it may be read another time
             yield FileChange(name, version, size, text)
         for name in gone:
             yield FileChange(name, None)
-
-    def _read_if_there(self, name: str) -> Document | None:
-        """None for a file that was removed or exchanged since it was listed, or may not be read."""
-        try:
-            return self._read(name, limits.MAX_DOCUMENT_BYTES)
-        except ExternalError:
-            return None
 
     def _note_cut(self) -> None:
         self.is_cut = True
@@ -150,6 +156,13 @@ class Folder:
             for path, info in walk_files(self._ideas, self._note_cut):
                 if self._is_listed(path):
                     yield path, info
+
+
+def _order(names: set[str]) -> list[str]:
+    """Files before folders, and a folder before the one it is in, whose name is shorter: a folder that is
+    indexed is not listed again, so all that is in it has to be indexed before."""
+    files = sorted(name for name in names if not name.endswith("/"))
+    return [*files, *sorted(names - {*files}, key=len, reverse=True)]
 
 
 def _displayable(path: str) -> str:

@@ -8,7 +8,6 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -19,6 +18,9 @@ from idea_explorer.domain.publication import is_log
 
 TICK_NS = 2_000_000_000  # two seconds, as FAT counts them
 TOP = "/"
+# A file or folder of which nothing more is known until the folder that it is in changes. After any other
+# error it is looked at again.
+ABSENT = (FileNotFoundError, NotADirectoryError, PermissionError)
 
 Stamp: TypeAlias = tuple[int, int, int, int]
 
@@ -71,14 +73,18 @@ class Scan:
             else:
                 inner = self._list(folder)
             waiting += sorted(inner, reverse=True)
+        if self.is_cut:  # of no folder is it known that all was looked at, so all are listed again
+            self.found |= {name: ("", 0) for name in self.found if name.endswith("/")}
 
     def _version_of(self, folder: str) -> str | None:
-        """None if it is not a folder, or no longer."""
+        """None if it is not a folder, or no longer; empty if that may be known another time."""
         path = self.root if folder == TOP else f"{self.root}/{folder[:-1]}"
         try:
             info = os.lstat(path)
-        except OSError:
+        except ABSENT:
             return None
+        except OSError:
+            return ""
         return self._version(path, info) if stat.S_ISDIR(info.st_mode) else None
 
     def _look_at(self, names: Iterable[str], known: Mapping[str, str]) -> list[str]:
@@ -121,13 +127,18 @@ class Scan:
 
     def _add(self, name: str, folder: int | None = None) -> None:
         path = f"{self.root}/{name}"
-        with suppress(OSError):  # it was removed, or may not be looked at
+        try:
             if folder is None:
                 info = os.lstat(path)
             else:
                 info = os.stat(name.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
-            if stat.S_ISREG(info.st_mode):
-                self.found[name] = (self._version(path, info), info.st_size)
+        except ABSENT:
+            return
+        except OSError:
+            self.found[name] = ("", 0)
+            return
+        if stat.S_ISREG(info.st_mode):
+            self.found[name] = (self._version(path, info), info.st_size)
 
     def _version(self, path: str, info: os.stat_result) -> str:
         """Empty if it may still change without another time."""

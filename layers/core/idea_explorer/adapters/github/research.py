@@ -75,8 +75,12 @@ class GitHub:
         """Reads the documents that changed; where those are many, all of them in one archive."""
         try:
             sha = self._find_commit()
-        except (UpstreamConflictError, DocumentMissingError):
-            sha = ""  # an empty repository, or one without the branch
+        except UpstreamConflictError:
+            sha = ""  # an empty repository
+        except DocumentMissingError:
+            self._client.about()  # raises where the token cannot see the repository: it may not be empty
+            sha = ""  # it is without the branch
+        if not sha:
             self._branch = self._given_branch  # the default branch may have another name by now
         if sha == state:
             return None

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.research_index.file import IndexFile
-from idea_explorer.adapters.research_index.index import Queries
+from idea_explorer.adapters.research_index.index import AsOf, Queries
 from idea_explorer.adapters.research_index.sources import DocumentSource
 from idea_explorer.adapters.research_index.tables import DamagedIndexError, NewDocument
 from idea_explorer.adapters.sqlite.database import Database
@@ -110,9 +110,9 @@ class BucketIndex(Queries):
         self._bucket.put(file, data, "application/octet-stream")
         return Recent(rebuilt_at=now, file=file, sha256=hashlib.sha256(data).hexdigest())
 
-    def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
+    def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
         with self._lock:
-            if not as_known:
+            if as_of is not AsOf.LAST_QUESTION:
                 self._load()
             return question(self._index.db)
 

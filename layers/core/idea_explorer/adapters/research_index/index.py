@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from enum import Enum, auto
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,24 +21,33 @@ from idea_explorer.ports import Clock, DocumentInfo, FoundDocument
 
 ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
 # Looking at a file takes a few microseconds. With many of them it is not done at every call, but so that it
-# takes a tenth of the time at most.
+# takes a tenth of the time at most, except for a question that has to be answered as of now.
 ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
 
 T = TypeVar("T")
 
 
-class Queries:
-    """The questions, to an index that `_ask` brings up to date, unless `as_known`."""
+class AsOf(Enum):
+    """Of which documents a question is answered."""
 
-    def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
+    NOW = auto()
+    LATELY = auto()  # where there are many files, as of a moment ago
+    LAST_QUESTION = auto()
+
+
+class Queries:
+    """The questions, to an index that `_ask` brings up to date."""
+
+    def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
         raise NotImplementedError
 
     def find_similar(self, idea: str) -> list[Similar]:
         return self._ask(lambda db: queries.find_similar(db, idea))
 
     def find_existing(self, idea: str, mode: str) -> IndexEntry | None:
-        return self._ask(lambda db: queries.find_existing(db, idea, mode))
+        # without it the research is paid for once more
+        return self._ask(lambda db: queries.find_existing(db, idea, mode), AsOf.NOW)
 
     def find_exploration(self, exploration_id: str) -> IndexEntry | None:
         return self._ask(lambda db: queries.find_exploration(db, exploration_id))
@@ -48,22 +58,28 @@ class Queries:
     def list_documents(
         self, search: str, limit: int, offset: int
     ) -> tuple[Sequence[IndexEntry], int]:
-        return self._ask(lambda db: queries.list_documents(db, search, limit, offset))
+        return self._ask(lambda db: queries.list_documents(db, search, limit, offset), AsOf.NOW)
 
     def describe_problems(self) -> JsonObject:
         """Of the documents as they were when something else was asked."""
-        return self._ask(queries.describe_problems, as_known=True)
+        return self._ask(queries.describe_problems, AsOf.LAST_QUESTION)
 
 
 class DocumentIndex(Queries):
-    """Shared by threads, and its file by processes. Without a path it is kept in memory."""
+    """Shared by threads, and its file by processes. Without a path it is kept in memory. `prepare` is called
+    before the file is used."""
 
     def __init__(
-        self, source: DocumentSource, path: Path | None = None, clock: Clock | None = None
+        self,
+        source: DocumentSource,
+        path: Path | None = None,
+        clock: Clock | None = None,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._path = path
         self._clock = clock or SystemClock()
+        self._prepare = prepare
         self._lock = threading.Lock()
         self._file: IndexFile | None = None
         self._look_again_at = 0.0
@@ -78,16 +94,19 @@ class DocumentIndex(Queries):
         """Nothing to do: the document is found where it was published."""
         return False
 
-    def _ask(self, question: Callable[[Database], T], *, as_known: bool = False) -> T:
+    def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
         with self._lock:  # of several who ask at once, one brings it up to date
             if self._file is None:
+                self._prepare()
                 # what another version has read of a document, this one may read otherwise
                 identity = f"{__version__} {self._source.identity}"
                 self._file = IndexFile(self._path, identity)
+            if as_of is AsOf.NOW:
+                self._look_again_at = 0.0
             file = self._file
             for _ in range(ATTEMPTS - 1):
                 try:
-                    if not as_known:
+                    if as_of is not AsOf.LAST_QUESTION:
                         self._refresh(file)
                     return question(file.db)
                 except (sqlite3.DatabaseError, DamagedIndexError) as error:
