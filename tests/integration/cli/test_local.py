@@ -42,6 +42,16 @@ def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) 
     assert "# Urban bees" in idea("report", done)[1]
 
 
+def test_what_was_spent_is_added_up_without_creating_anything(idea: Idea, tmp_path: Path) -> None:
+    assert idea("spend", "--quiet") == (0, "0.0000\n", "")
+    assert not [*tmp_path.iterdir()]
+
+    idea("explore", "Urban bees", "--quiet")
+    code, out, err = idea("spend", "--days", "1")
+    assert (code, err) == (0, "")
+    assert out.startswith("$0.00 for 1 exploration since ")
+
+
 def test_what_has_ended_is_neither_cancelled_nor_resumed(idea: Idea, done: str) -> None:
     for name in ("cancel", "resume"):
         code, out, err = idea(name, done)

@@ -90,6 +90,15 @@ def test_explorations_are_listed(idea: Idea, done: str) -> None:
     assert (code, out, err) == (0, "", "idea: No exploration matches.\n")
 
 
+def test_the_deployment_adds_up_what_was_spent(idea: Idea, done: str) -> None:
+    code, out, err = idea("spend", "--days", "365", "--json")
+    found = json.loads(out)
+
+    assert (code, err, found["is_partial"]) == (0, "", False)
+    listed = idea("list", "--limit", "100", "--quiet")[1].splitlines()
+    assert found["explorations"] == len(listed) > 0
+
+
 QUESTION = ("submit", "What is 6 * 7?", "--toolset", "assistant", "--watch")
 
 

@@ -24,6 +24,7 @@ from idea_explorer.wiring.local import system_clock
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
     from idea_explorer.api.views import Details
+    from idea_explorer.domain.spend_summary import SpendSummary
     from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
@@ -75,6 +76,11 @@ class DeploymentTarget:
 
     def list_explorations(self, **filters: object) -> JsonObject:
         return self._object(self._api.get("/explorations", **filters))
+
+    def spend(self, days: int) -> "SpendSummary":
+        from idea_explorer.domain.spend_summary import SpendSummary
+
+        return _parse(SpendSummary, self._api.get("/spend", days=days))
 
     def search(self, words: str, limit: int) -> JsonObject:
         found = self._object(self._api.post("/similar", {"idea": words}))
