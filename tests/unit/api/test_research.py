@@ -84,6 +84,23 @@ def test_a_search_finds_the_documents_with_every_word(
     assert [line["title"] for line in listed["documents"]] == found
 
 
+def test_a_search_finds_a_word_anywhere_in_the_text(known: Api) -> None:
+    """Also one that is not among the most frequent of the document."""
+    frequent = " ".join(f"filler{n} filler{n}" for n in range(200))
+    known.document("long/research.md", f"# A long text\n\n{frequent}\n\nOne pint of honey-wine.\n")
+
+    for words in ("honey", "Wine", "pints", "honey-wine", "honey%20long"):
+        found = known.get(f"/research?search={words}").json
+        assert [line["title"] for line in found["documents"]] == ["A long text"], words
+
+
+@pytest.mark.parametrize(
+    "words", ["%22", "%22%22", "-", "*", "a*", "NEAR(", "%00", "AND", "title:x"]
+)
+def test_any_characters_can_be_searched_for(known: Api, words: str) -> None:
+    assert known.get(f"/research?search={words}%20zeppelin").json["total"] == 0
+
+
 @pytest.mark.parametrize("query", ["limit=0", "offset=-1", "search=" + "x" * 201, "page=1"])
 def test_a_strange_question_to_the_research_is_refused(known: Api, query: str) -> None:
     assert known.get(f"/research?{query}").status == 422

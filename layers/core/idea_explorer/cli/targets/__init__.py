@@ -52,7 +52,9 @@ class Target(Protocol):
         ...
 
     def search(self, words: str, limit: int) -> JsonObject:
-        """Research documents about these words, the best first: `results` with title, path and more."""
+        """Research documents with these words: `results` with title, path and more, and `totalFound`. On this
+        machine one of the words is enough, and the best come first; at a deployment a document has all of
+        them, and the newest come first."""
         ...
 
     def show(self, exploration_id: str) -> JsonObject: ...

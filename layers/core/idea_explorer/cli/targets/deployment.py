@@ -83,9 +83,12 @@ class DeploymentTarget:
         return _parse(SpendSummary, self._api.get("/spend", days=days))
 
     def search(self, words: str, limit: int) -> JsonObject:
-        found = self._object(self._api.post("/similar", {"idea": words}))
-        similar = found.get("similar")
-        return {"query": words, "results": similar[:limit] if isinstance(similar, list) else []}
+        found = self._object(self._api.get("/research", search=words, limit=limit))
+        return {
+            "query": words,
+            "results": found.get("documents", []),
+            "totalFound": found.get("total", 0),
+        }
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._object(self._api.get(self._api.path(exploration_id)))
