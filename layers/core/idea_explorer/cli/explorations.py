@@ -236,17 +236,30 @@ def _follow(
     """Show every event as it comes, until the run ends. With --json each is a line, and the command that
     started the run ends with the object of the whole."""
     details = parse_details(target.show(exploration_id))
-    if arguments.json or arguments.quiet:
-        for received in target.events(details.id, _ignore, after=after):
-            if arguments.json:
-                line = {"id": received.number, **received.data}
-                print(json.dumps(line, ensure_ascii=False), flush=True)
+    is_read = True
+    if arguments.json:
+        is_read = _print_events(target, details, after)
+    elif arguments.quiet:
+        for _ in target.events(details.id, _ignore, after=after):
+            pass
     else:
         _display_events(target, details, after)
     details = parse_details(target.show(exploration_id))
-    if arguments.json and not print_outcome:
+    if arguments.json and not (print_outcome and is_read):
         return EXIT.get(details.status, 1)
     return print_end(target, details, arguments)
+
+
+def _print_events(target: Target, details: Details, after: int) -> bool:
+    """Each as a line of JSON; returns whether somebody read them all. Does not wait for a run that nobody
+    reads about."""
+    is_read = False
+    with until_reader_leaves():
+        for received in target.events(details.id, _ignore, after=after):
+            line = {"id": received.number, **received.data}
+            print(json.dumps(line, ensure_ascii=False), flush=True)
+        is_read = True
+    return is_read
 
 
 def _display_events(target: Target, details: Details, after: int) -> None:
