@@ -236,30 +236,26 @@ def _follow(
     """Show every event as it comes, until the run ends. With --json each is a line, and the command that
     started the run ends with the object of the whole."""
     details = parse_details(target.show(exploration_id))
-    is_read = True
-    if arguments.json:
-        is_read = _print_events(target, details, after)
-    elif arguments.quiet:
-        for _ in target.events(details.id, _ignore, after=after):
-            pass
-    else:
-        _display_events(target, details, after)
+    is_read = False
+    with until_reader_leaves():  # nobody waits for a run that nobody reads about
+        _show_events(target, details, arguments, after)
+        is_read = True
     details = parse_details(target.show(exploration_id))
     if arguments.json and not (print_outcome and is_read):
         return EXIT.get(details.status, 1)
     return print_end(target, details, arguments)
 
 
-def _print_events(target: Target, details: Details, after: int) -> bool:
-    """Each as a line of JSON; returns whether somebody read them all. Does not wait for a run that nobody
-    reads about."""
-    is_read = False
-    with until_reader_leaves():
-        for received in target.events(details.id, _ignore, after=after):
+def _show_events(
+    target: Target, details: Details, arguments: argparse.Namespace, after: int
+) -> None:
+    if not (arguments.json or arguments.quiet):
+        _display_events(target, details, after)
+        return
+    for received in target.events(details.id, _ignore, after=after):
+        if arguments.json:
             line = {"id": received.number, **received.data}
             print(json.dumps(line, ensure_ascii=False), flush=True)
-        is_read = True
-    return is_read
 
 
 def _display_events(target: Target, details: Details, after: int) -> None:
