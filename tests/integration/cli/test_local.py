@@ -32,7 +32,9 @@ def done(idea: Idea) -> str:
 def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) -> None:
     assert idea("list", "--quiet")[1] == f"{done}\n"
     assert "Urban bees" in idea("list")[1]
-    assert idea("list", "--status", "failed")[2] == "idea: No exploration matches.\n"
+    for status in ("failed", "waiting for approval", "timed out", "awaiting_approval"):
+        assert idea("list", "--status", status)[2] == "idea: No exploration matches.\n"
+    assert idea("list", "--status", "waiting")[0] == 2
     assert "completed after 1 step" in idea("status", done)[1]
     assert json.loads(idea("status", done, "--json")[1])["links"]["self"].endswith(done)
     code, out, err = idea("watch", done)

@@ -16,6 +16,7 @@ from idea_explorer.cli.output import (
     format_summary,
     outcome_of,
     parse_details,
+    parse_status,
     print_json,
     print_markdown,
     suggest_decision,
@@ -81,6 +82,8 @@ def list_all(arguments: argparse.Namespace) -> int:
     names = ("status", "mode", "toolset", "limit", "cursor")
     given = {name: getattr(arguments, name) for name in names}
     filters = {name: value for name, value in given.items() if value is not None}
+    if arguments.status:
+        filters["status"] = parse_status(arguments.status)
     target = choose_target(arguments)
     found = target.list_explorations(**filters)
     if arguments.json:

@@ -58,6 +58,12 @@ def name_status(status: Status) -> str:
     return STATUS_NAMES.get(status, status)
 
 
+def parse_status(given: str) -> str:
+    """A status as the API spells it, of how people read it or of that spelling itself."""
+    spellings = {name: status for status, name in STATUS_NAMES.items()}
+    return spellings.get(" ".join(given.lower().split()), given)
+
+
 def format_cost(cost_usd: float | None) -> str:
     return "cost unknown" if cost_usd is None else f"${cost_usd:.4f}"
 
@@ -201,7 +207,8 @@ def _format_calls(stats: Stats) -> str:
 
 def _format_verification(counts: Verification) -> str:
     said = f"{counts.supported} of {pluralize(counts.total, 'cited sentence')} supported"
-    return f"{said}, {counts.unsupported} not" if counts.unsupported else said
+    others = {"partly": counts.partly, "not": counts.unsupported, "not checked": counts.unchecked}
+    return ", ".join([said, *(f"{count} {name}" for name, count in others.items() if count)])
 
 
 def outcome_of(details: Details, content: str) -> JsonObject:
