@@ -11,6 +11,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetName
+from idea_explorer.usecases import spend
 from tests.browser.driver import Browser
 from tests.browser.stage import OWNER, TOKEN, Stage, proposed
 
@@ -90,6 +91,14 @@ def test_home_shows_what_is_there_and_what_waits(tab: Browser, filled: Stage) ->
     tab.press("Review", "section[aria-labelledby=waiting]")
     tab.sees("1 change needs your approval")
     assert not tab.complaints()
+
+
+def test_home_says_at_least_where_not_everything_is_added_up(
+    tab: Browser, filled: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spend, "MAX_EXPLORATIONS", 2)
+    tab.sign_in(filled.url, TOKEN)
+    tab.sees("at least $0.43", "section[aria-labelledby=spend]")
 
 
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:

@@ -32,7 +32,9 @@ def done(idea: Idea) -> str:
 def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) -> None:
     assert idea("list", "--quiet")[1] == f"{done}\n"
     assert "Urban bees" in idea("list")[1]
-    assert idea("list", "--status", "failed")[2] == "idea: No exploration matches.\n"
+    for status in ("failed", "waiting for approval", "timed out", "awaiting_approval"):
+        assert idea("list", "--status", status)[2] == "idea: No exploration matches.\n"
+    assert idea("list", "--status", "waiting")[0] == 2
     assert "completed after 1 step" in idea("status", done)[1]
     assert json.loads(idea("status", done, "--json")[1])["links"]["self"].endswith(done)
     code, out, err = idea("watch", done)
@@ -40,6 +42,16 @@ def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) 
     events = [json.loads(line) for line in idea("watch", done, "--json")[1].splitlines()]
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert "# Urban bees" in idea("report", done)[1]
+
+
+def test_what_was_spent_is_added_up_without_creating_anything(idea: Idea, tmp_path: Path) -> None:
+    assert idea("spend", "--quiet") == (0, "0.0000\n", "")
+    assert not [*tmp_path.iterdir()]
+
+    idea("explore", "Urban bees", "--quiet")
+    code, out, err = idea("spend", "--days", "1")
+    assert (code, err) == (0, "")
+    assert out.startswith("$0.00 for 1 exploration since ")
 
 
 def test_what_has_ended_is_neither_cancelled_nor_resumed(idea: Idea, done: str) -> None:

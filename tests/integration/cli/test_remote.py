@@ -90,6 +90,15 @@ def test_explorations_are_listed(idea: Idea, done: str) -> None:
     assert (code, out, err) == (0, "", "idea: No exploration matches.\n")
 
 
+def test_the_deployment_adds_up_what_was_spent(idea: Idea, done: str) -> None:
+    code, out, err = idea("spend", "--days", "365", "--json")
+    found = json.loads(out)
+
+    assert (code, err, found["is_partial"]) == (0, "", False)
+    listed = idea("list", "--limit", "100", "--quiet")[1].splitlines()
+    assert found["explorations"] == len(listed) > 0
+
+
 QUESTION = ("submit", "What is 6 * 7?", "--toolset", "assistant", "--watch")
 
 
@@ -171,6 +180,18 @@ def test_similar_research_is_named(idea: Idea, done: str) -> None:
     _, _, err = idea("submit", "Urban bees")
 
     assert "idea: Similar research: Urban bees (ideas/" in err
+
+
+def test_a_deployment_is_searched_for_words_of_its_documents(idea: Idea, served: Served) -> None:
+    notes = Path(served.env["IDEA_RESEARCH_DIR"], "ideas", "market", "mead.md")
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    frequent = " ".join(f"filler{n} filler{n}" for n in range(200))
+    notes.write_text(f"# What people drink\n\n{frequent}\n\nSome like mead.\n")
+
+    code, out, err = idea("search", "mead")
+    assert (code, out, err) == (0, "What people drink\n    ideas/market/mead.md\n", "")
+    found = json.loads(idea("search", "mead", "--json")[1])
+    assert (found["query"], found["totalFound"], len(found["results"])) == ("mead", 1, 1)
 
 
 def test_research_that_is_there_is_reused(idea: Idea, done: str) -> None:

@@ -69,6 +69,23 @@ def test_a_reader_of_the_progress_that_goes_away_does_not_end_the_run(tmp_path: 
     assert "completed" in (tmp_path / "result").read_text()
 
 
+def test_an_exit_code_is_that_of_the_run_whoever_stops_reading(tmp_path: Path) -> None:
+    def run_unread(*arguments: str) -> int:
+        reading, writing = os.pipe()
+        os.close(reading)
+        program = start(arguments, [0, writing, 2], env={}, folder=tmp_path)
+        os.close(writing)
+        return program.wait()
+
+    create = ("explore", "--toolset", "code", 'Create a.md with "words"')
+    assert run_unread(*create, "--quiet") == 3  # it waits for approval
+    assert run_unread("watch", "last", "--json") == 3
+
+    (tmp_path / "a.md").write_text("meanwhile\n")
+    assert run_unread("approve", "last") == 1  # somebody else has written the file
+    assert run_unread("replay", "last") == 0
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="there is no full device here")
 def test_progress_that_cannot_be_written_is_dropped(tmp_path: Path) -> None:
     with FULL.open("w") as full, (tmp_path / "result").open("w") as result:

@@ -84,6 +84,23 @@ def test_a_search_finds_the_documents_with_every_word(
     assert [line["title"] for line in listed["documents"]] == found
 
 
+def test_a_search_finds_a_word_anywhere_in_the_text(known: Api) -> None:
+    """Also one that is not among the most frequent of the document."""
+    frequent = " ".join(f"filler{n} filler{n}" for n in range(200))
+    known.document("long/research.md", f"# A long text\n\n{frequent}\n\nOne pint of honey-wine.\n")
+
+    for words in ("honey", "Wine", "pints", "honey-wine", "honey%20long"):
+        found = known.get(f"/research?search={words}").json
+        assert [line["title"] for line in found["documents"]] == ["A long text"], words
+
+
+@pytest.mark.parametrize(
+    "words", ["%22", "%22%22", "-", "*", "a*", "NEAR(", "%00", "AND", "title:x"]
+)
+def test_any_characters_can_be_searched_for(known: Api, words: str) -> None:
+    assert known.get(f"/research?search={words}%20zeppelin").json["total"] == 0
+
+
 @pytest.mark.parametrize("query", ["limit=0", "offset=-1", "search=" + "x" * 201, "page=1"])
 def test_a_strange_question_to_the_research_is_refused(known: Api, query: str) -> None:
     assert known.get(f"/research?{query}").status == 422
@@ -166,9 +183,11 @@ def test_a_document_that_names_a_strangers_exploration_does_not_open_its_report(
 # Spend
 
 
-def store(api: Api, days_ago: float, usd: float | None, toolset: str = "research") -> None:
+def store(
+    api: Api, days_ago: float, usd: float | None, toolset: str = "research", steps: int = 0
+) -> None:
     at = api.clock.now() - timedelta(days=days_ago)
-    made = an_exploration(stats=Stats(cost_usd=usd))
+    made = an_exploration(stats=Stats(cost_usd=usd, steps=steps))
     request = made.request.model_copy(update={"toolset": toolset})
     api.store.create(made.replace(request=request, created_at=at))
 
@@ -177,7 +196,7 @@ def test_spend_is_added_up_by_day_and_by_toolset(api: Api) -> None:
     store(api, 0, 0.25)
     store(api, 0, 0.5, "code")
     store(api, 1, 1.0)
-    store(api, 1, None)
+    store(api, 1, None, steps=2)  # the model has no known price
     store(api, 9, 4.0)
     api.submitted("bob")
 
@@ -190,7 +209,15 @@ def test_spend_is_added_up_by_day_and_by_toolset(api: Api) -> None:
         ("research", 1.25),
         ("code", 0.5),
     ]
+    assert found["without_price"] == 1
     assert (found["daily_usd"], found["left_today_usd"], found["is_partial"]) == (1.0, 1.0, False)
+
+
+def test_a_year_is_added_up(api: Api) -> None:
+    store(api, 364, 0.25)
+    store(api, 365, 4.0)
+
+    assert api.get("/spend?days=365").json["total_usd"] == 0.25
 
 
 def test_only_the_owners_spend_is_shown(api: Api) -> None:
@@ -199,7 +226,7 @@ def test_only_the_owners_spend_is_shown(api: Api) -> None:
     assert api.get("/spend", owner="bob").json["toolsets"] == []
 
 
-@pytest.mark.parametrize("query", ["days=0", "days=91", "days=x", "owner=ada"])
+@pytest.mark.parametrize("query", ["days=0", "days=366", "days=x", "owner=ada"])
 def test_a_strange_question_about_spend_is_refused(api: Api, query: str) -> None:
     assert api.get(f"/spend?{query}").status == 422
 
@@ -208,10 +235,13 @@ def test_a_call_adds_up_a_bounded_number_of_explorations(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spend, "PAGE", 2)
-    for _ in range(2 * spend.MAX_PAGES + 1):
+    monkeypatch.setattr(spend, "MAX_EXPLORATIONS", 6)
+    for _ in range(6):
         store(api, 0, 0.01)
+    store(api, 40, 0.01)
+    assert api.get("/spend").json["is_partial"] is False  # what is older was not asked for
 
+    store(api, 0, 0.01)
     counted = api.get("/spend").json
-
-    assert counted["days"][-1]["explorations"] == 2 * spend.MAX_PAGES
+    assert counted["days"][-1]["explorations"] == 6
     assert counted["is_partial"] is True

@@ -21,6 +21,7 @@ from idea_explorer.cli.user_parser import SHELLS
         (["report", "last", "--format", "m"], ["md", "m3u"]),
         (["config", "pro"], ["profile"]),
         (["config", "profile", "u"], ["use"]),
+        (["list", "--status", "a"], ["awaiting_approval"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["help", "exit"], ["exit-codes"]),
         (["help", "comp"], ["completion"]),

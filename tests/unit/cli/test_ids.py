@@ -1,13 +1,14 @@
 """Explorations by the beginning of an id, and by how new they are."""
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from idea_explorer.cli.targets import ids
-from idea_explorer.cli.targets.ids import find_id
+from idea_explorer.cli.targets.ids import find_id, shorten_ids
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.ids import id_for_day, new_id
 
 NEWEST = "0199b000-0000-7000-8000-000000000003"
 MIDDLE = "0199a111-0000-7000-8000-000000000002"
@@ -101,6 +102,28 @@ def test_what_names_none_is_said(given: str, own: tuple[str, ...], sentence: str
 def test_no_more_pages_are_read_than_a_person_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ids, "PAGE", 100)
     listed = Listed(*(new_id(n) for n in range(5_000)), page=100)
-    with pytest.raises(MissingError):
+    with pytest.raises(MissingError) as refused:
         find_id("ffff", listed)  # type: ignore[arg-type]
     assert listed.calls == ids.MAX_SEARCHED // ids.PAGE
+    assert refused.value.message == (
+        "No exploration of the newest 1,000 has an id that begins with ffff."
+    )
+
+
+def test_ids_of_one_day_that_were_made_from_keys_are_shown_in_a_short_form_that_is_found() -> None:
+    own = [id_for_day("ada", f"key {n}", date(2026, 11, 17)) for n in range(20)]
+
+    assert len({each[:13] for each in own}) == 1
+    assert len(shorten_ids(own[:1])[own[0]]) == 23  # also where the others are not listed
+    for each, short in shorten_ids(own).items():
+        assert find(short, *own) == each
+
+
+def test_a_short_form_is_longer_where_another_begins_alike() -> None:
+    alone, first, second = new_id(1_760_000_000_000), NEWEST, NEWEST[:-1] + "4"
+
+    assert shorten_ids([alone, first, second]) == {
+        alone: alone[:13],
+        first: first,
+        second: second,
+    }

@@ -11,6 +11,7 @@ from idea_explorer.cli.output import (
     suggest_reading,
     suggest_resume,
 )
+from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest
@@ -54,6 +55,26 @@ def test_a_run_that_costs_nothing_has_no_limit_to_show() -> None:
 
 def test_a_status_is_said_in_words() -> None:
     assert format_summary(ended("timed_out"), RAN).startswith("timed out\n1 step · ")
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (Verification(unchecked=16), None),
+        (Verification(supported=2), "2 of 2 cited sentences supported"),
+        (
+            Verification(supported=3, partly=2, unsupported=1, unchecked=10),
+            "3 of 16 cited sentences supported, 2 partly, 1 not, 10 not checked",
+        ),
+    ],
+)
+def test_the_sentences_that_nobody_checked_are_not_counted_as_unsupported(
+    counts: Verification, said: str | None
+) -> None:
+    stats = RAN.model_copy(update={"verification": counts})
+    parts = format_summary(ended("completed"), stats).splitlines()[1].split(" · ")
+
+    assert [part for part in parts if "cited" in part] == ([said] if said else [])
 
 
 def test_interrupted_calls_are_part_of_the_cost() -> None:

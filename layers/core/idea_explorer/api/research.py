@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from idea_explorer.api.http import ApiCall, ApiResponse
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.search_words import MAX_CHARACTERS
 from idea_explorer.domain.similar_research import IndexEntry
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.library import page_of, read_document
@@ -14,7 +15,7 @@ from idea_explorer.usecases.library import page_of, read_document
 class ResearchQuery(DomainModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    search: Annotated[str, Field(max_length=200)] = ""
+    search: Annotated[str, Field(max_length=MAX_CHARACTERS)] = ""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
 

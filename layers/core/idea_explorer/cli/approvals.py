@@ -14,7 +14,7 @@ from idea_explorer.cli.decisions import (
     format_diff,
 )
 from idea_explorer.cli.output import print_json
-from idea_explorer.cli.streams import print_coloured, warn
+from idea_explorer.cli.streams import print_coloured, until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
 from idea_explorer.domain.json import JsonObject
@@ -43,17 +43,19 @@ def run(arguments: argparse.Namespace) -> int:
         view = target.decide(arguments.id, approval.id, request)
         decided[view.id] = view
         if shows and view.status not in NOT_WRITTEN:
-            print(describe_decision(view))
+            with until_reader_leaves():
+                print(describe_decision(view))
     after = target.await_written(arguments.id) if arguments.approves else []
     decided |= {view.id: view for view in after if view.id in decided}
     unwritten = [view for view in decided.values() if view.status in NOT_WRITTEN]
     for view in unwritten:
         warn(describe_decision(view))
-    if arguments.json:
-        _print_json([*decided.values()])
-    elif shows:
-        left = sum(a.status == "pending" for a in target.approvals(arguments.id))
-        print(f"{left} more to decide" if left else target.describe_next(arguments.id))
+    with until_reader_leaves():
+        if arguments.json:
+            _print_json([*decided.values()])
+        elif shows:
+            left = sum(a.status == "pending" for a in target.approvals(arguments.id))
+            print(f"{left} more to decide" if left else target.describe_next(arguments.id))
     return 1 if unwritten or not decided else 0
 
 

@@ -2,10 +2,12 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 from idea_explorer.cli.command_parser import CommandParser
 from idea_explorer.cli.parser import build_parser
 from idea_explorer.cli.user_parser import TOPICS
+from idea_explorer.domain.run import Status
 from idea_explorer.domain.toolsets import TOOLSETS
 
 MAX_IDS = 20
@@ -46,6 +48,7 @@ VALUES = {
     "model": ["sonnet", "opus", "haiku"],
     "effort": ["low", "medium", "high"],
     "if_exists": ["run", "reuse"],
+    "status": [*get_args(Status)],
 }
 
 

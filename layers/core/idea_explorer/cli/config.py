@@ -68,7 +68,10 @@ def print_path(_arguments: argparse.Namespace) -> int:
 def get(arguments: argparse.Namespace) -> int:
     store = user_config_store()
     name = _check_name(arguments.name)
-    value = HIDDEN if name in store.key_names() else store.load().variables.get(name)
+    if name in store.key_names():
+        warn(f"{name} is stored, and never shown.")
+        return 1
+    value = store.load().variables.get(name)
     if value is None:
         raise MissingError(f"{name} is not set.")
     print(value)
@@ -106,13 +109,13 @@ def set_value(arguments: argparse.Namespace) -> int:
 def unset(arguments: argparse.Namespace) -> int:
     store = user_config_store()
     config, name = store.load(), arguments.name
-    if name in store.key_names():
+    if name in KEYS and name in store.key_names():
         store.remove_key(name)
-    elif name in config.settings:
+    elif name in config.settings:  # also one that only an earlier version knew
         rest = {key: value for key, value in config.settings.items() if key != name}
         store.save(config.model_copy(update={"settings": rest}))
     else:
-        raise MissingError(f"{name} is not set.")
+        raise MissingError(f"{_check_name(name)} is not set.")
     return 0
 
 

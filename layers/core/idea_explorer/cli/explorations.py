@@ -16,6 +16,7 @@ from idea_explorer.cli.output import (
     format_summary,
     outcome_of,
     parse_details,
+    parse_status,
     print_json,
     print_markdown,
     suggest_decision,
@@ -81,6 +82,8 @@ def list_all(arguments: argparse.Namespace) -> int:
     names = ("status", "mode", "toolset", "limit", "cursor")
     given = {name: getattr(arguments, name) for name in names}
     filters = {name: value for name, value in given.items() if value is not None}
+    if arguments.status:
+        filters["status"] = parse_status(arguments.status)
     target = choose_target(arguments)
     found = target.list_explorations(**filters)
     if arguments.json:
@@ -236,17 +239,26 @@ def _follow(
     """Show every event as it comes, until the run ends. With --json each is a line, and the command that
     started the run ends with the object of the whole."""
     details = parse_details(target.show(exploration_id))
-    if arguments.json or arguments.quiet:
-        for received in target.events(details.id, _ignore, after=after):
-            if arguments.json:
-                line = {"id": received.number, **received.data}
-                print(json.dumps(line, ensure_ascii=False), flush=True)
-    else:
-        _display_events(target, details, after)
+    is_read = False
+    with until_reader_leaves():  # nobody waits for a run that nobody reads about
+        _show_events(target, details, arguments, after)
+        is_read = True
     details = parse_details(target.show(exploration_id))
-    if arguments.json and not print_outcome:
+    if arguments.json and not (print_outcome and is_read):
         return EXIT.get(details.status, 1)
     return print_end(target, details, arguments)
+
+
+def _show_events(
+    target: Target, details: Details, arguments: argparse.Namespace, after: int
+) -> None:
+    if not (arguments.json or arguments.quiet):
+        _display_events(target, details, after)
+        return
+    for received in target.events(details.id, _ignore, after=after):
+        if arguments.json:
+            line = {"id": received.number, **received.data}
+            print(json.dumps(line, ensure_ascii=False), flush=True)
 
 
 def _display_events(target: Target, details: Details, after: int) -> None:

@@ -32,7 +32,10 @@ Statuses of an exploration
   partial                ended early and kept what was found; idea resume ID continues
   timed out              reached its deadline; idea resume ID continues
   cancelled              somebody stopped it; what was found is kept
-  failed                 nothing is published; idea report ID shows any text""",
+  failed                 nothing is published; idea report ID shows any text
+
+`idea list --status` takes each of them. JSON spells two of them `awaiting_approval` and
+`timed_out`; `--status` takes that, too.""",
     "verdicts": """\
 Verdicts of a research report
 
@@ -42,7 +45,8 @@ Verdicts of a research report
   PASS              time is better spent elsewhere; the report says what would change that
 
 A verdict is the model's reading of the sources that it cites, in the mode `business`. Where
-a source does not support a sentence, the report marks it. An offline run judges nothing.""",
+a source does not support a sentence, the report marks it. The offline model has no verdict of
+its own: it repeats the most common one of the team's related research, and says so.""",
     "ids": """\
 How to name an exploration
 

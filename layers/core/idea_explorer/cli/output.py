@@ -4,14 +4,13 @@ import json
 import shutil
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
-from idea_explorer.cli.targets.ids import SHORT
+from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import Delivery
@@ -57,6 +56,12 @@ def parse_details(found: JsonObject) -> Details:
 
 def name_status(status: Status) -> str:
     return STATUS_NAMES.get(status, status)
+
+
+def parse_status(given: str) -> str:
+    """A status as the API spells it, of how people read it or of that spelling itself."""
+    spellings = {name: status for status, name in STATUS_NAMES.items()}
+    return spellings.get(" ".join(given.lower().split()), given)
 
 
 def format_cost(cost_usd: float | None) -> str:
@@ -121,7 +126,8 @@ HEADER = f"{'STATUS':<20} {'STARTED':>8} {'COST':>7}"
 def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
     """An exploration in one line, or in up to three where the terminal is narrow. A person gets the
     beginnings of ids, which commands take, and a line that names the columns."""
-    names = _shorten_ids(rows) if width else {row.id: row.id for row in rows}
+    ids = [row.id for row in rows]
+    names = shorten_ids(ids) if width else dict(zip(ids, ids, strict=True))
     longest = max(map(len, names.values()), default=0)
     after_id, after_facts, room = _choose_layout(longest, width)
     is_table = after_id == "  "
@@ -150,12 +156,6 @@ def _format_facts(row: Summary) -> str:
     cost = "" if row.cost_usd is None else f"${row.cost_usd:.2f}"
     age = f"{format_age(row.created_at)} ago"
     return f"{name_status(row.status):<20} {age:>8} {cost:>7}"
-
-
-def _shorten_ids(rows: Sequence[Summary]) -> dict[str, str]:
-    """The whole id where two begin in the same way."""
-    beginnings = Counter(row.id[:SHORT] for row in rows)
-    return {row.id: row.id[:SHORT] if beginnings[row.id[:SHORT]] == 1 else row.id for row in rows}
 
 
 def _name(row: Summary) -> str:
@@ -207,7 +207,8 @@ def _format_calls(stats: Stats) -> str:
 
 def _format_verification(counts: Verification) -> str:
     said = f"{counts.supported} of {pluralize(counts.total, 'cited sentence')} supported"
-    return f"{said}, {counts.unsupported} not" if counts.unsupported else said
+    others = {"partly": counts.partly, "not": counts.unsupported, "not checked": counts.unchecked}
+    return ", ".join([said, *(f"{count} {name}" for name, count in others.items() if count)])
 
 
 def outcome_of(details: Details, content: str) -> JsonObject:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import print_json
+from idea_explorer.cli.streams import until_reader_leaves
 from idea_explorer.cli.targets.ids import find_id, is_name
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
@@ -24,18 +25,19 @@ def run(arguments: argparse.Namespace) -> int:
     replayed = replay(entries, page)
     text = replayed.conclusion.text if replayed.conclusion else ""
     is_same = not replayed.divergence and (report is None or text == report)
-    if arguments.json:
-        print_json(
-            {
-                "same": is_same,
-                "steps": replayed.steps,
-                "tool_calls": replayed.tool_calls,
-                "content": text or None,
-                "divergence": replayed.divergence or None,
-            }
-        )
-    else:
-        print(_describe(replayed, is_same=is_same))
+    with until_reader_leaves():
+        if arguments.json:
+            print_json(
+                {
+                    "same": is_same,
+                    "steps": replayed.steps,
+                    "tool_calls": replayed.tool_calls,
+                    "content": text or None,
+                    "divergence": replayed.divergence or None,
+                }
+            )
+        else:
+            print(_describe(replayed, is_same=is_same))
     return 0 if is_same else 1
 
 

@@ -47,7 +47,7 @@ def open_page(arguments: argparse.Namespace) -> int:
     details = parse_details(target.show(arguments.id))
     if address := target.page(details):
         if not address.startswith(("https://", "http://")):  # an API chose it
-            raise ExternalError("The API names a page that is no web page.")
+            raise ExternalError("The API sent an address that is not that of a web page.")
         return _show_in_browser(address, address)
     page = _write_page(target, target.report(arguments.id), arguments)
     return _show_in_browser(page.resolve().as_uri(), str(page))

@@ -7,10 +7,10 @@ from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.search_words import MAX_CHARACTERS
 from idea_explorer.domain.text import make_printable, one_line, unescape_prose
 
 MAX_RESULTS = 20
-MAX_WORDS = 1_000  # characters
 EXCERPT = 240
 
 
@@ -18,8 +18,8 @@ def run(arguments: argparse.Namespace) -> int:
     words = " ".join(arguments.words)
     if not 1 <= arguments.limit <= MAX_RESULTS:
         raise InvalidRequestError(f"--limit must be between 1 and {MAX_RESULTS}.")
-    if not words.strip() or len(words) > MAX_WORDS:
-        raise InvalidRequestError(f"Search for words, at most {MAX_WORDS:,} characters of them.")
+    if not words.strip() or len(words) > MAX_CHARACTERS:
+        raise InvalidRequestError(f"Search for words, at most {MAX_CHARACTERS} characters of them.")
     found = choose_target(arguments).search(words, arguments.limit)
     if arguments.json:
         print_json(found)
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         warn(f"No document is about: {one_line(words, 80)}")
     elif isinstance(total, int) and total > len(results) and not arguments.quiet:
         warn(
-            f"These are the best {len(results)} of {total:,}. See more with --limit {MAX_RESULTS}."
+            f"These are the first {len(results)} of {total:,}. See more with --limit {MAX_RESULTS}."
         )
     return 0
 

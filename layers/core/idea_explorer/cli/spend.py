@@ -1,20 +1,19 @@
 """`idea spend`: what explorations cost, by the day on which they began and by toolset."""
 
 import argparse
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import dropwhile
 
-from idea_explorer.api.views import ExplorationList, Summary
 from idea_explorer.cli.output import print_json, terminal_width
 from idea_explorer.cli.streams import warn
-from idea_explorer.cli.targets import Target, choose_target
+from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.spend_summary import MAX_DAYS, SpendSummary
 from idea_explorer.domain.text import pluralize
 
-MAX_DAYS = 365
 MAX_OPERATOR_DAYS = 30  # a deployment remembers 35
-PAGE = 100
 MAX_BAR = 40
 MIN_BAR = 10
 DEFAULT_WIDTH = 80
@@ -23,39 +22,53 @@ DEFAULT_WIDTH = 80
 def run(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.days <= MAX_DAYS:
         raise InvalidRequestError(f"--days must be between 1 and {MAX_DAYS}.")
-    today = datetime.now(UTC).date()
-    first = today - timedelta(days=arguments.days - 1)
-    rows = [*_list_since(first, choose_target(arguments))]
-    days = _sum(rows, lambda row: row.created_at.astimezone(UTC).date().isoformat())
-    toolsets = _sum(rows, lambda row: row.toolset)
-    total = sum(days.values())
-    unknown = sum(row.cost_usd is None and row.steps_completed > 0 for row in rows)
+    found = choose_target(arguments).spend(arguments.days)
     if arguments.json:
-        print_json(
-            {
-                "since": first.isoformat(),
-                "explorations": len(rows),
-                "cost_usd": round(total, 6),
-                "without_price": unknown,
-                "days": days,
-                "toolsets": toolsets,
-            }
-        )
+        print_json(_build_json(found))
         return 0
     if arguments.quiet:
-        print(f"{total:.4f}")
-        return 0
-    count = pluralize(len(rows), "exploration")
-    print(f"${total:.2f} for {count} since {first.isoformat()} (UTC)")
-    every_day = {day: days.get(day, 0.0) for day in _list_days(first, today, days)}
-    for title, sums in (("by day", every_day), ("by toolset", toolsets)):
-        if rows:
-            print(f"\n{title}")
-            for line in format_bars(sums, terminal_width() or DEFAULT_WIDTH):
-                print(line)
-    if unknown:
-        warn(f"{pluralize(unknown, 'exploration')} used a model without a known price.")
+        print(f"{found.total_usd:.4f}")
+    else:
+        _draw(found)
+    if found.is_partial:
+        warn("There are more explorations in these days than could be added up.")
+    if found.without_price and not arguments.quiet:
+        unknown = pluralize(found.without_price, "exploration")
+        warn(f"{unknown} used a model without a known price.")
     return 0
+
+
+def _build_json(found: SpendSummary) -> JsonObject:
+    return {
+        "since": found.days[0].date.isoformat(),
+        "explorations": _count(found),
+        "cost_usd": round(found.total_usd, 6),
+        "without_price": found.without_price,
+        "is_partial": found.is_partial,
+        "days": {day.date.isoformat(): round(day.usd, 6) for day in found.days if day.explorations},
+        "toolsets": dict(sorted((line.toolset, round(line.usd, 6)) for line in found.toolsets)),
+    }
+
+
+def _draw(found: SpendSummary) -> None:
+    """The sum, then bars: for every day since the first with an exploration, and for every toolset."""
+    count, since = _count(found), found.days[0].date.isoformat()
+    at_least = "at least " if found.is_partial else ""
+    explorations = pluralize(count, "exploration")
+    print(f"{at_least}${found.total_usd:.2f} for {explorations} since {since} (UTC)")
+    if not count:
+        return
+    every_day = dropwhile(lambda day: not day.explorations, found.days)
+    by_day = {day.date.isoformat(): day.usd for day in every_day}
+    by_toolset = {line.toolset: line.usd for line in found.toolsets}
+    for title, sums in (("by day", by_day), ("by toolset", by_toolset)):
+        print(f"\n{title}")
+        for line in format_bars(sums, terminal_width() or DEFAULT_WIDTH):
+            print(line)
+
+
+def _count(found: SpendSummary) -> int:
+    return sum(day.explorations for day in found.days)
 
 
 def run_for_owners(arguments: argparse.Namespace) -> int:
@@ -96,33 +109,3 @@ def format_bars(sums: Mapping[str, float], width: int) -> Iterator[str]:
         length = round(room * usd / most) if most else 0
         bar = "█" * max(length, 1) if usd else ""
         yield f"  {name:<{longest}}  {f'${usd:.2f}':>8}  {bar}".rstrip()
-
-
-def _list_days(first: date, last: date, spent: Mapping[str, float]) -> Iterator[str]:
-    """From the first day on which something was spent."""
-    day = max(first, date.fromisoformat(min(spent))) if spent else last
-    while day <= last:
-        yield day.isoformat()
-        day += timedelta(days=1)
-
-
-def _list_since(first: date, target: Target) -> Iterator[Summary]:
-    """Newest first, so that the first one that is too old ends it."""
-    cursor: str | None = None
-    while True:
-        query = {"limit": PAGE, **({"cursor": cursor} if cursor else {})}
-        page = ExplorationList.model_validate(target.list_explorations(**query))
-        for row in page.explorations:
-            if row.created_at.astimezone(UTC).date() < first:
-                return
-            yield row
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def _sum(rows: Sequence[Summary], key: Callable[[Summary], str]) -> dict[str, float]:
-    sums: dict[str, float] = defaultdict(float)
-    for row in rows:
-        sums[key(row)] += row.cost_usd or 0.0
-    return {name: round(sums[name], 6) for name in sorted(sums)}

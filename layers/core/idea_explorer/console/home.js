@@ -82,7 +82,7 @@ export async function showHome(root, _given, signal) {
 	async function loadSpend() {
 		const found = await getJson(`spend?days=${DAYS}`, { signal });
 		fill(spend, found.total_usd > 0 && section(`Spend, last ${DAYS} days`, "spend",
-			t("p.figure", money(found.total_usd), found.left_today_usd != null && t("span.meta", `${money(Math.max(0, found.left_today_usd))} of your daily ${money(found.daily_usd)} is left`)),
+			t("p.figure", found.is_partial && "at least ", money(found.total_usd), found.left_today_usd != null && t("span.meta", `${money(Math.max(0, found.left_today_usd))} of your daily ${money(found.daily_usd)} is left`)),
 			spendByDay(found.days), spendByToolset(found.toolsets, TOOLSETS)));
 	}
 	const quietly = (promise) => promise.catch(() => {}); // the list above says so if the server is gone

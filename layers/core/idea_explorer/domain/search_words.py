@@ -5,14 +5,24 @@ import re
 # one spelling of a word finds the others: without accents, and in singular and plural
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 MAX_WORDS = 32  # more words do not improve the ranking
+MAX_CHARACTERS = 200  # of what a person looks for
 _WORD = re.compile(r"\w+", re.UNICODE)
 
 
 def match_any(query: str) -> str | None:
     """An expression that matches every text with one of the words; None if there are none. Any text is a
     valid query: only its words count."""
+    return _join(query, " OR ")
+
+
+def match_all(query: str) -> str | None:
+    """The same for every text with all of the words."""
+    return _join(query, " AND ")
+
+
+def _join(query: str, operator: str) -> str | None:
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))[:MAX_WORDS]
-    return " OR ".join(f'"{word}"' for word in words) or None
+    return operator.join(f'"{word}"' for word in words) or None
 
 
 def make_storable(text: str) -> str:

@@ -8,6 +8,8 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.toolsets import ToolsetName
 
+MAX_DAYS = 365
+
 
 class DaySpend(DomainModel, frozen=True):
     """An exploration counts on the day on which it was submitted, in UTC."""
@@ -25,12 +27,14 @@ class ToolsetSpend(DomainModel, frozen=True):
 
 class SpendSummary(DomainModel, frozen=True):
     """`days` are all days, oldest first, also those without an exploration; `toolsets` those that were used,
-    most expensive first. `is_partial`: there were more explorations than are added up here.
+    most expensive first. `without_price`: explorations that used a model without a known price.
+    `is_partial`: there were more explorations than are added up here.
     `daily_usd` is what the owner may spend in a day, and `left_today_usd` what is left of it."""
 
     total_usd: float
     days: list[DaySpend]
     toolsets: list[ToolsetSpend]
+    without_price: int = 0
     is_partial: bool = False
     daily_usd: float | None = None
     left_today_usd: float | None = None
@@ -38,25 +42,33 @@ class SpendSummary(DomainModel, frozen=True):
 
 def sum_up(explorations: Iterable[Exploration], today: date, days: int) -> SpendSummary:
     """Those of the last `days` days, today included."""
-    dates = [today - timedelta(days=n) for n in reversed(range(days))]
-    counted = [e for e in explorations if dates[0] <= day_of(e) <= today]
-    by_day = [(day, [e for e in counted if day_of(e) == day]) for day in dates]
-    names = {e.request.toolset for e in counted}
-    by_toolset = [(name, [e for e in counted if e.request.toolset == name]) for name in names]
+    by_day: dict[date, list[float]] = {
+        today - timedelta(days=back): [] for back in reversed(range(days))
+    }
+    by_toolset: dict[ToolsetName, list[float]] = {}
+    without_price = 0
+    for exploration in explorations:
+        day, stats = day_of(exploration), exploration.run.stats
+        if day not in by_day:
+            continue
+        usd = stats.cost_usd or 0.0
+        by_day[day].append(usd)
+        by_toolset.setdefault(exploration.request.toolset, []).append(usd)
+        without_price += stats.cost_usd is None and stats.steps > 0
     toolsets = [
-        ToolsetSpend(toolset=name, usd=_cost(found), explorations=len(found))
-        for name, found in by_toolset
+        ToolsetSpend(toolset=name, usd=math.fsum(costs), explorations=len(costs))
+        for name, costs in by_toolset.items()
     ]
     return SpendSummary(
-        total_usd=_cost(counted),
-        days=[DaySpend(date=d, usd=_cost(found), explorations=len(found)) for d, found in by_day],
+        total_usd=math.fsum(usd for costs in by_day.values() for usd in costs),
+        days=[
+            DaySpend(date=day, usd=math.fsum(costs), explorations=len(costs))
+            for day, costs in by_day.items()
+        ],
         toolsets=sorted(toolsets, key=lambda spend: (-spend.usd, spend.toolset)),
+        without_price=without_price,
     )
 
 
 def day_of(exploration: Exploration) -> date:
     return exploration.created_at.astimezone(UTC).date()
-
-
-def _cost(explorations: Iterable[Exploration]) -> float:
-    return math.fsum(e.run.stats.cost_usd or 0.0 for e in explorations)

@@ -1,6 +1,8 @@
 """Add up what an owner has spent."""
 
+from collections.abc import Iterator
 from datetime import UTC, timedelta
+from itertools import islice, takewhile
 
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.spend_summary import SpendSummary, day_of, sum_up
@@ -8,27 +10,31 @@ from idea_explorer.ports import Filter
 from idea_explorer.usecases.deps import Deps
 
 PAGE = 100
-MAX_PAGES = 10  # so that a call stays short, however much an owner explores
+MAX_EXPLORATIONS = 5_000  # so that a call takes seconds, however much an owner explores
 
 
 def summarize_spend(owner: str, days: int, deps: Deps) -> SpendSummary:
     now = deps.clock.now()
     today = now.astimezone(UTC).date()
     first = today - timedelta(days=days - 1)
-    found: list[Exploration] = []
-    cursor = None
-    for _ in range(MAX_PAGES):
-        page = deps.explorations.page(owner, Filter(), limit=PAGE, cursor=cursor)
-        found += page.explorations
-        is_older = bool(found) and day_of(found[-1]) < first  # newest first, so the rest is older
-        cursor = None if is_older else page.cursor
-        if cursor is None:
-            break
-    summary = sum_up(found, today, days)
+    of_these_days = takewhile(lambda found: day_of(found) >= first, _list_newest(owner, deps))
+    # one by one: a function need not hold thousands of them
+    summary = sum_up(islice(of_these_days, MAX_EXPLORATIONS), today, days)
     return summary.model_copy(
         update={
-            "is_partial": cursor is not None,
+            "is_partial": next(of_these_days, None) is not None,
             "daily_usd": deps.policy.daily_cost_usd,
             "left_today_usd": deps.policy.left_today(owner, now),
         }
     )
+
+
+def _list_newest(owner: str, deps: Deps) -> Iterator[Exploration]:
+    """The newest first."""
+    cursor = None
+    while True:
+        page = deps.explorations.page(owner, Filter(), limit=PAGE, cursor=cursor)
+        yield from page.explorations
+        cursor = page.cursor
+        if cursor is None:
+            return

@@ -15,7 +15,7 @@ from idea_explorer.domain import similar_research
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import hash_idea
-from idea_explorer.domain.search_words import match_any
+from idea_explorer.domain.search_words import match_all, match_any
 from idea_explorer.domain.similar_research import (
     BODY_WEIGHT,
     MAX_LOGGED,
@@ -52,9 +52,14 @@ _PAGE = """
 SELECT id FROM documents
 ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC LIMIT ? OFFSET ?
 """
-# every word is part of the title, the idea, the path or the verdict, or all of its terms are in the document
+# Every word is part of the title, the idea, the path or the verdict, or is in the text. An index that has no
+# texts has the most frequent terms of each document instead.
 _WITH_WORDS = """
-WITH shown AS (
+WITH in_text AS MATERIALIZED (
+    SELECT word.key || ' ' || words.rowid FROM json_each(?1) AS word
+    CROSS JOIN words ON words MATCH json_extract(word.value, '$[2]')
+),
+shown AS (
     SELECT id, path, entry, lower(
         json_extract(entry, '$.title') || ' ' || coalesce(json_extract(entry, '$.idea'), '')
         || ' ' || path || ' ' || coalesce(json_extract(entry, '$.verdict'), '')
@@ -62,7 +67,8 @@ WITH shown AS (
 )
 SELECT id FROM shown WHERE NOT EXISTS (
     SELECT 1 FROM json_each(?1) AS word
-    WHERE instr(text, json_extract(word.value, '$[0]')) = 0 AND (
+    WHERE instr(text, json_extract(word.value, '$[0]')) = 0
+    AND word.key || ' ' || shown.id NOT IN in_text AND (
         json_array_length(word.value, '$[1]') = 0
         OR EXISTS (
             SELECT 1 FROM json_each(word.value, '$[1]') AS wanted WHERE NOT EXISTS (
@@ -143,7 +149,10 @@ def find_document(db: Database, path: str) -> IndexEntry | None:
 def list_documents(
     db: Database, search: str, limit: int, offset: int
 ) -> tuple[list[IndexEntry], int]:
-    words = [(word, extract_terms(word)) for word in search.lower().split()]
+    # without a letter it is in no text, as an expression that matches nothing says
+    words = [
+        (word, extract_terms(word), match_all(word) or '""') for word in search.lower().split()
+    ]
     if words:
         found = [document for (document,) in db.rows(_WITH_WORDS, (json.dumps(words),))]
         page, total = found[offset : offset + limit], len(found)

@@ -6,7 +6,7 @@ import os
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.smoke.parts import BrokenPartError
 from idea_explorer.cli.smoke.run import SmokeTest
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.settings import Settings
@@ -35,18 +35,22 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not arguments.json:
         test.on_leg = _print_leg
+    broken = None
     try:
         test.run()
-    except BrokenPartError as broken:
-        return _report(stack, test, broken, as_json=arguments.json)
-    return _report(stack, test, None, as_json=arguments.json)
+    except BrokenPartError as error:
+        broken = error
+    with until_reader_leaves():
+        _report(stack, test, broken, as_json=arguments.json)
+    return 1 if broken else 0
 
 
 def _print_leg(name: str, seconds: float) -> None:
-    print(f"  {name:<16} {seconds:6.1f} s", flush=True)
+    with until_reader_leaves():
+        print(f"  {name:<16} {seconds:6.1f} s")
 
 
-def _report(stack: str, test: SmokeTest, broken: BrokenPartError | None, *, as_json: bool) -> int:
+def _report(stack: str, test: SmokeTest, broken: BrokenPartError | None, *, as_json: bool) -> None:
     if as_json:
         problem: JsonObject | None = None
         if broken:
@@ -67,4 +71,3 @@ def _report(stack: str, test: SmokeTest, broken: BrokenPartError | None, *, as_j
         warn(f"{stack} does not work. {broken.sentence}")
     else:
         print(f"{stack} works. Nothing was spent, and nothing was committed.")
-    return 1 if broken else 0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
     from idea_explorer.api.views import Details
     from idea_explorer.domain.run import Stats
+    from idea_explorer.domain.spend_summary import SpendSummary
     from idea_explorer.ports import Undone, UploadedFiles
     from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
@@ -46,8 +47,14 @@ class Target(Protocol):
 
     def list_explorations(self, **filters: object) -> JsonObject: ...
 
+    def spend(self, days: int) -> "SpendSummary":
+        """What the explorations of these days cost, today included."""
+        ...
+
     def search(self, words: str, limit: int) -> JsonObject:
-        """Research documents about these words, the best first: `results` with title, path and more."""
+        """Research documents with these words: `results` with title, path and more, and `totalFound`. On this
+        machine one of the words is enough, and the best come first; at a deployment a document has all of
+        them, and the newest come first."""
         ...
 
     def show(self, exploration_id: str) -> JsonObject: ...

@@ -24,6 +24,7 @@ from idea_explorer.wiring.local import system_clock
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
     from idea_explorer.api.views import Details
+    from idea_explorer.domain.spend_summary import SpendSummary
     from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 RECONNECT = RetryPolicy(first=1.0, longest=15.0, attempts=8)  # a minute: no restart takes as long
@@ -76,10 +77,18 @@ class DeploymentTarget:
     def list_explorations(self, **filters: object) -> JsonObject:
         return self._object(self._api.get("/explorations", **filters))
 
+    def spend(self, days: int) -> "SpendSummary":
+        from idea_explorer.domain.spend_summary import SpendSummary
+
+        return _parse(SpendSummary, self._api.get("/spend", days=days))
+
     def search(self, words: str, limit: int) -> JsonObject:
-        found = self._object(self._api.post("/similar", {"idea": words}))
-        similar = found.get("similar")
-        return {"query": words, "results": similar[:limit] if isinstance(similar, list) else []}
+        found = self._object(self._api.get("/research", search=words, limit=limit))
+        return {
+            "query": words,
+            "results": found.get("documents", []),
+            "totalFound": found.get("total", 0),
+        }
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._object(self._api.get(self._api.path(exploration_id)))

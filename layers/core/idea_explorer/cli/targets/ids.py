@@ -1,11 +1,12 @@
 """An exploration as people name it: by the beginning of its id, as `last`, or as -2 for the one before."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import time
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.ids import is_id
+from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.text import one_line
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
 
 LAST = "last"
 MIN_PREFIX = 4
-# The beginning that is shown: the milliseconds of an id that sorts by time.
-SHORT = 13
+# The beginning that is shown: the milliseconds of an id that sorts by time. Those made from a key contain the
+# day alone, so all of a day begin alike: 26 random bits more tell them apart.
+SHORT, SHORT_OF_DAY = 13, 23
 PAGE = 100
 MAX_SEARCHED = 1_000  # the newest ones: more would take an API many calls
 MAX_CANDIDATES = 5
@@ -34,6 +36,21 @@ def is_name(given: str) -> bool:
     return given == LAST or _count_back(given) is not None or is_prefix
 
 
+def shorten_ids(ids: Sequence[str]) -> dict[str, str]:
+    """The beginning of each that no other of them has, and that is hardly any exploration's beyond them."""
+    return {
+        own: own[: _choose_length(own, [other for other in ids if other != own])] for own in ids
+    }
+
+
+def _choose_length(own: str, others: Sequence[str]) -> int:
+    is_of_day = decode_time(ExplorationId(own)).time() == time()
+    length = SHORT_OF_DAY if is_of_day else SHORT
+    while any(other.startswith(own[:length]) for other in others):
+        length += 1
+    return length
+
+
 def find_id(given: str, target: "Target") -> str:
     """The whole id; raises MissingError, or InvalidRequestError where several begin like this."""
     if is_id(given):
@@ -47,10 +64,13 @@ def find_id(given: str, target: "Target") -> str:
     if back is not None:
         return _find_newest(back, target)
     prefix = given.lower()
-    found = [row for row in _list(target) if row[0].startswith(prefix)]
+    searched = [*_list(target)]
+    found = [row for row in searched if row[0].startswith(prefix)]
     if not found:
+        which = f"of the newest {MAX_SEARCHED:,} " if len(searched) >= MAX_SEARCHED else ""
         raise MissingError(
-            f"No exploration has an id that begins with {prefix}.", hint="See them with: idea list"
+            f"No exploration {which}has an id that begins with {prefix}.",
+            hint="See them with: idea list",
         )
     if len(found) > 1:
         shown = "; ".join(f"{own} ({one_line(title, 30)})" for own, title in found[:MAX_CANDIDATES])

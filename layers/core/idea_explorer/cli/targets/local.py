@@ -23,10 +23,11 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find
 from idea_explorer.usecases.read_progress import read_progress
-from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, worked_on_here
+from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock, worked_on_here
 
 if TYPE_CHECKING:
     from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
+    from idea_explorer.domain.spend_summary import SpendSummary
     from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
     from idea_explorer.usecases.deps import Deps
 
@@ -86,6 +87,14 @@ class LocalTarget:
         )
         rows = [build_summary(exploration) for exploration in page.explorations]
         return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+
+    def spend(self, days: int) -> "SpendSummary":
+        from idea_explorer.domain.spend_summary import sum_up
+        from idea_explorer.usecases.spend import summarize_spend
+
+        if not self._settings.store.is_file():
+            return sum_up((), system_clock().now().date(), days)
+        return summarize_spend(LOCAL_OWNER, days, self._deps)
 
     def search(self, words: str, limit: int) -> JsonObject:
         from idea_explorer.tools.research import ResearchCalls, SearchResearch
