@@ -127,6 +127,39 @@ def test_the_box_changes_with_what_it_is_to_do(tab: Browser, stage: Stage) -> No
     assert kept == "Where is the budget checked?"  # also after a look at another view
 
 
+LOSE_THE_RESPONSE = """
+    const send = window.fetch;
+    window.fetch = async (path, options) => {
+        const response = await send(path, options);
+        if (path !== "explorations" || options.method !== "POST") return response;
+        window.fetch = send;
+        throw new TypeError("Failed to fetch");
+    };
+"""
+
+
+def test_an_idea_whose_response_is_lost_starts_once(tab: Browser, stage: Stage) -> None:
+    tab.sign_in(stage.url, TOKEN)
+    tab.press("New idea", "nav")
+    tab.type("#idea", "Rooftop gardens for renters")
+    tab.run(LOSE_THE_RESPONSE)
+    tab.press("Explore", "form")
+    tab.sees("No connection")
+    assert stage.api.queued() == 1
+    tab.press("Home", "nav")
+    tab.find(".home")
+    tab.press("New idea", "nav")  # the form is a new one, the idea is not
+    tab.find(".view.new")
+    tab.press("Explore", "form")
+    tab.find('.badge[data-status="queued"]')
+    assert stage.api.queued() == 1
+
+    tab.press("New idea", "nav")  # whoever asks again after that wants it again
+    tab.type("#idea", "Rooftop gardens for renters")
+    tab.press("Explore", "form")
+    tab.until(lambda: stage.api.queued() == 2, "a second exploration")
+
+
 # Library
 
 

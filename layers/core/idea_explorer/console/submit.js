@@ -25,6 +25,7 @@ const FRAMEWORKS = { business: "Business: market and verdict", exploration: "Exp
 const input = (attributes) => h("input", attributes);
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
 let draft = ""; // what was typed and not sent, for whoever looks something up in another view
+let attempt = {}; // the last request that may have arrived: sent again with the same key, it starts once
 
 /** Radio buttons that look like chips. */
 const chips = (name, label, choices) => h("fieldset.choice", { id: name }, t("legend.unseen", label),
@@ -41,7 +42,6 @@ function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd:
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
 export function ideaForm(signal) {
-	let key = newKey();
 	const uploaded = new WeakMap();
 	let timer, pricing;
 	let mine; // the person's completed explorations, which a follow-up needs
@@ -245,12 +245,16 @@ export function ideaForm(signal) {
 		sendButton.disabled = true;
 		fill(said, h("p.loading", { role: "status" }, "Submitting …"));
 		try {
-			const result = await post("explorations", await readForm(), { headers: { "Idempotency-Key": key }, signal });
+			const request = await readForm();
+			const text = JSON.stringify(request);
+			if (attempt.text !== text) attempt = { text, key: newKey() };
+			const result = await post("explorations", request, { headers: { "Idempotency-Key": attempt.key }, signal });
+			attempt = {};
 			announce(result.reused ? `Reused: ${cut(result.reused, 100)}` : "Submitted.");
 			draft = "";
 			location.hash = `#/x/${result.id}`;
 		} catch (error) {
-			if (error.status < 500) key = newKey(); // on 5xx it may have arrived; the same key makes a retry start it once
+			if (error.isFinal) attempt = {};
 			const left = markErrors(error.details ?? []);
 			fill(said, error.details?.length && !left.length ? failure({ title: "Not submitted", message: "Correct the fields that are marked." }) : failure(error));
 		} finally {
