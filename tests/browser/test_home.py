@@ -160,6 +160,20 @@ def test_an_idea_whose_response_is_lost_starts_once(tab: Browser, stage: Stage) 
     tab.until(lambda: stage.api.queued() == 2, "a second exploration")
 
 
+def test_what_people_wrote_is_not_offered_for_an_update(tab: Browser, stage: Stage) -> None:
+    stage.api.document("notes/hives.md", "# Hive sensors for backyard beekeepers\n\nWe like them.\n")
+    typed = "Hive sensors for all backyard beekeepers"
+    tab.sign_in(stage.url, TOKEN)
+    tab.press("New idea", "nav")
+    tab.type("#idea", typed)
+    tab.sees("Similar research already exists")
+    assert [button.text for button in tab.all(".similar .actions > *")] == ["Use this"]
+    tab.go("#/new?document=ideas/notes/hives.md")
+    tab.sees("This document cannot be updated")
+    assert tab.find("#idea").get_attribute("value") == typed
+    assert not tab.all(".purpose")[0].is_displayed()
+
+
 # Library
 
 

@@ -1,7 +1,7 @@
 // The report: its verdict and conclusion first, then the text with footnotes, beside its contents and sources.
 
 import { getJson, getText, pathOf } from "./api.js";
-import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, setText, t, title, verdictBadge } from "./dom.js";
+import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, notice, setText, t, title, verdictBadge } from "./dom.js";
 import { reportArticle } from "./markup.js";
 
 const CONCLUSION = /verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel|conclusion|summary/i;
@@ -44,7 +44,7 @@ function tools(shown, { markdown, html }, said) {
 	const page = () => `<!doctype html><html><head><meta charset="utf-8"><title>${escape(shown.title || shown.idea)}</title><style>${STYLE}</style></head><body>${html}</body></html>`;
 	return t("div.actions.tools",
 		shown.status === "completed" && linkButton(`#/new?from=${id}`, "Follow up"),
-		shown.toolset === "research" && shown.path && linkButton(`#/new?document=${encodeURIComponent(shown.path)}`, "Update", "quiet"),
+		shown.toolset === "research" && shown.path && linkButton(`#/new?update=${id}`, "Update", "quiet"),
 		menu("Download", [
 			button("Markdown", () => save(`${name}.md`, "text/markdown", markdown)),
 			button("HTML", () => save(`${name}.html`, "text/html", page())),
@@ -139,6 +139,6 @@ export async function showReport(root, id, signal) {
 	const drawn = await drawReport(shown, signal);
 	const heading = drawn.querySelector("h1");
 	nameTab(heading.textContent);
-	fill(root, h("a.back", { href: `#/x/${id}` }, "How it was researched"), drawn);
+	fill(root, h("a.back", { href: `#/x/${id}` }, "How it was researched"), shown.notice && notice(shown.notice), drawn);
 	heading.focus({ preventScroll: true });
 }

@@ -145,19 +145,23 @@ export function ideaForm(signal) {
 			const own = mine.find(({ path }) => path && (path === item.path || path.endsWith(`/${item.path}`)));
 			return documentCard(item, t("div.actions",
 				linkButton(documentView(item.path), "Use this", "quiet"),
-				button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
+				item.idea && button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
 				own && button("Follow up", () => follow(own), { title: "Starts a new report that builds on this one" })));
 		})), t("p.hint", "Use this opens the document and starts nothing. Update adds what is new to it. Follow up writes a new report that builds on it."));
 	}
 
 	/** Sets what the request is for, and says so at the top of the box. */
 	function setPurpose(next) {
+		const isUpdate = Boolean(next.fields?.update);
+		if (purpose.fields?.update && !isUpdate) idea.value = draft || idea.value;
 		purpose = next;
+		// by which the document is found
+		idea.readOnly = form.elements.mode.disabled = form.querySelector("#toolset").disabled = isUpdate;
 		target.hidden = !next.label;
 		fill(target, next.label && [t("span", t("span.strong", next.label), " ", t("bdi", next.name), t("span.meta", ` ${next.effect}`)),
 			button("Remove", () => setPurpose({}), { class: "plain" })]);
 		before.closest(".field").hidden = Boolean(next.label);
-		setText(sendButton, next.fields?.update ? "Update" : "Explore");
+		setText(sendButton, isUpdate ? "Update" : "Explore");
 		if (next.label) fill(similar);
 		drawExamples();
 		idea.focus({ preventScroll: true });
@@ -170,9 +174,10 @@ export function ideaForm(signal) {
 		showFields();
 	}
 	function update({ title: name, idea: text, mode }) {
+		if (!text) return fill(said, failure({ title: "This document cannot be updated", message: "It does not say which idea it is about. Explore the idea in a new report instead." }));
 		choose("toolset", "research");
 		if (mode in FRAMEWORKS) form.elements.mode.value = mode;
-		idea.value = text; // by which the document is found
+		idea.value = text;
 		setPurpose({ label: "Update of", name, effect: "What is new is added to the document.", fields: { update: true } });
 		showFields();
 	}
