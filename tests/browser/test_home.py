@@ -61,6 +61,13 @@ def wait_for_decision(stage: Stage) -> Exploration:
     return stage.ask(asking, [proposed("src/a.py", "b = 1\n", diff, "Rename it")])
 
 
+def add_newer(stage: Stage, count: int) -> None:
+    for n in range(count):
+        at = stage.api.clock.now() + timedelta(minutes=n + 1)
+        made = Exploration.new(ExploreRequest(idea=f"Newer idea {n}"), OWNER, at=at)
+        stage.api.store.create(made.replace(status="completed"))
+
+
 def rows(tab: Browser) -> list[str]:
     return [row.text for row in tab.all("tbody th a")]
 
@@ -90,6 +97,14 @@ def test_home_shows_what_is_there_and_what_waits(tab: Browser, filled: Stage) ->
     tab.press("Review", "section[aria-labelledby=waiting]")
     tab.sees("1 change needs your approval")
     assert not tab.complaints()
+
+
+def test_a_decision_waits_on_home_however_many_ideas_are_newer(tab: Browser, stage: Stage) -> None:
+    wait_for_decision(stage)
+    add_newer(stage, 25)
+    tab.sign_in(stage.url, TOKEN)
+    tab.sees("Rename the counter", "section[aria-labelledby=waiting]")
+    assert "Rename the counter" not in tab.text("section[aria-labelledby=recent]")
 
 
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:
@@ -243,6 +258,26 @@ def test_the_portfolio_is_filtered_and_sorted(tab: Browser, filled: Stage) -> No
     tab.type("#search", "nothing like it")
     tab.sees("No matches")
     assert not tab.complaints()
+
+
+def test_the_portfolio_finds_what_is_older_than_its_first_page(tab: Browser, filled: Stage) -> None:
+    waiting = wait_for_decision(filled)
+    add_newer(filled, 100)
+    tab.sign_in(filled.url, TOKEN)
+    tab.press("Portfolio", "nav")
+    tab.sees("100 ideas · $0.00 · older ones are not loaded yet")
+    pick(tab, "#toolset", "Music")
+    tab.until(lambda: rows(tab) == ["Songs for a rainy drive"], "one toolset")
+    pick(tab, "#toolset", "Any toolset")
+    pick(tab, "#status", "Needs approval")
+    tab.until(lambda: rows(tab) == ["Rename the counter"], "one status")
+    ended = waiting.finished("completed", at=filled.api.clock.now())
+    filled.api.store.save(ended)
+    tab.sees("No matches")  # without a reload
+    pick(tab, "#status", "Any status")
+    tab.until(lambda: len(rows(tab)) == 100, "all ideas")
+    tab.press("Load older ideas")
+    tab.sees("108 ideas")
 
 
 def test_an_empty_portfolio_says_what_to_do(tab: Browser, stage: Stage) -> None:
