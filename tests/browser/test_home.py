@@ -176,7 +176,9 @@ def test_an_idea_whose_response_is_lost_starts_once(tab: Browser, stage: Stage) 
 
 
 def test_what_people_wrote_is_not_offered_for_an_update(tab: Browser, stage: Stage) -> None:
-    stage.api.document("notes/hives.md", "# Hive sensors for backyard beekeepers\n\nWe like them.\n")
+    stage.api.document(
+        "notes/hives.md", "# Hive sensors for backyard beekeepers\n\nWe like them.\n"
+    )
     typed = "Hive sensors for all backyard beekeepers"
     tab.sign_in(stage.url, TOKEN)
     tab.press("New idea", "nav")

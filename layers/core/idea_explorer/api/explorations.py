@@ -75,10 +75,11 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
     if "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
     # slow to import; only this route needs them
-    from idea_explorer.console.markdown import render_report
+    from idea_explorer.console.markdown import UNPUBLISHED, render_report
     from idea_explorer.usecases.claims import explain_claims
 
-    html = render_report(markdown, explain_claims(exploration, deps))
+    base = exploration.publication.document or UNPUBLISHED
+    html = render_report(markdown, explain_claims(exploration, deps), base=base)
     return ApiResponse(200, html, content_type="text/html; charset=utf-8")
 
 

@@ -25,6 +25,7 @@ mark.unverified { background: #fc06; color: inherit; }
 
 
 def render_page(title: str, markdown: str) -> str:
+    """Links to other documents of the team are plain text: they lead nowhere outside of the console."""
     shown = escape(make_printable(one_line(title, 200)))
     return f"""<!doctype html>
 <html lang="en">
@@ -38,7 +39,7 @@ def render_page(title: str, markdown: str) -> str:
 {STYLE}</style>
 </head>
 <body>
-{render_report(markdown)}
+{render_report(markdown, base=None)}
 </body>
 </html>
 """
