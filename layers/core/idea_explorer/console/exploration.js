@@ -149,11 +149,13 @@ export async function showExploration(root, id, signal) {
 		}
 	}
 	function unfold() {
+		if (!folded) return;
 		folded = "";
 		result.remove();
 		activity.open = true;
 		setText(summary, "Activity");
 		view.classList.remove("done");
+		following.start();
 	}
 	function tick() {
 		const limit = shown.deadline_seconds * 1000;

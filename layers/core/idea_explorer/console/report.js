@@ -104,10 +104,11 @@ function drawContents(article, sources) {
 		}))));
 }
 
+/** How many claims are supported; nothing where none was checked. */
 const claims = (stats) => {
 	const { supported = 0, partly = 0, unsupported = 0, unchecked = 0 } = stats.verification ?? {};
-	const all = supported + partly + unsupported + unchecked;
-	return all > 0 && `${supported} of ${all} claims supported`;
+	const checked = supported + partly + unsupported;
+	return checked > 0 && `${supported} of ${checked + unchecked} claims supported${unchecked ? `, ${unchecked} not checked` : ""}`;
 };
 
 /** Resolves to the whole of a report, with its own h1. */
