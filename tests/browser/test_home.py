@@ -7,7 +7,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetName
@@ -105,6 +105,12 @@ def test_a_decision_waits_on_home_however_many_ideas_are_newer(tab: Browser, sta
     tab.sign_in(stage.url, TOKEN)
     tab.sees("Rename the counter", "section[aria-labelledby=waiting]")
     assert "Rename the counter" not in tab.text("section[aria-labelledby=recent]")
+
+
+def test_home_says_where_no_model_was_called(tab: Browser, stage: Stage) -> None:
+    stage.api.run_to(stage.api.submitted(OWNER), "completed", model_id=OFFLINE)
+    tab.sign_in(stage.url, TOKEN)
+    tab.sees("Research · business · offline model", "section[aria-labelledby=recent]")
 
 
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:
