@@ -9,6 +9,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from idea_explorer.console.page import POLICY
 from idea_explorer.domain.claims import Claim, Verdict
 from idea_explorer.domain.exploration import Exploration
 from tests.browser.driver import ARTIFACTS, Browser
@@ -200,6 +201,9 @@ def test_a_report_is_taken_along(
     html = (folder / f"{name}.html").read_text("utf-8")
     assert html.startswith("<!doctype html>")
     assert "grew by ten per cent a year from 2020" in html
+    assert POLICY in html
+    assert "12,000 people" in html
+    assert "#/research/" not in html  # it opens outside of the console
     stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
     assert (stored["report"], stored["verdict"]) == (REPORT, "CONDITIONAL YES")
     assert not tab.complaints()

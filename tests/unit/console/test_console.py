@@ -200,6 +200,18 @@ def test_a_report_is_rendered_for_who_asks_for_html(tmp_path: Path) -> None:
     assert markdown.text == REPORT
 
 
+def test_a_report_is_saved_as_a_page_of_its_own(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    ended = api.run_to(api.submitted(), "completed", title="Bees & <hives>")
+    api.store.save_report(ended.id, ended.lease, REPORT)
+
+    page = api.get(f"/explorations/{ended.id}/report?format=html")
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.text == render_page("Bees & <hives>", REPORT)
+    assert "<title>Bees &amp; &lt;hives&gt;</title>" in page.text
+
+
 def test_a_published_report_links_to_what_lies_beside_it(tmp_path: Path) -> None:
     api = Api(tmp_path)
     ended = api.run_to(api.submitted(), "completed", document="ideas/2026-05-01-bees/research.md")
