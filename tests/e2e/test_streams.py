@@ -41,8 +41,9 @@ def running(stack: Stack) -> Exploration:
     """As if a worker had it."""
     at = stack.stores.clock.now()
     request = ExploreRequest(idea="Bees, streamed")
-    new = Exploration.new(request, "ada", at=at).started(at=at)
+    new = Exploration.new(request, "ada", at=at)
     assert stack.stores.explorations.create(new)
+    new = stack.stores.explorations.take_over(new.id, lambda e: e.started(at=at))
     stack.stores.events.append(new.id, None, StatusChanged(from_="queued", to="running"))
     return new
 
