@@ -253,7 +253,7 @@ browser: $(DEV) axe ## Test the console in a real Chromium; screenshots go to ar
 browser-core: $(DEV) axe ## One journey and the accessibility of each view, as run in CI
 	@$(BIN)/pytest tests/browser -m core -rs
 
-picture: $(DEV) ## Take the README's screenshot of the console
+picture: $(DEV) ## Take the README's screenshots of the console, light and dark
 	@$(BIN)/python -m tests.browser.picture
 
 .PHONY: audit sbom licences

@@ -7,7 +7,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetName
@@ -62,6 +62,13 @@ def wait_for_decision(stage: Stage) -> Exploration:
     return stage.ask(asking, [proposed("src/a.py", "b = 1\n", diff, "Rename it")])
 
 
+def add_newer(stage: Stage, count: int) -> None:
+    for n in range(count):
+        at = stage.api.clock.now() + timedelta(minutes=n + 1)
+        made = Exploration.new(ExploreRequest(idea=f"Newer idea {n}"), OWNER, at=at)
+        stage.api.store.create(made.replace(status="completed"))
+
+
 def rows(tab: Browser) -> list[str]:
     return [row.text for row in tab.all("tbody th a")]
 
@@ -101,6 +108,20 @@ def test_home_says_at_least_where_not_everything_is_added_up(
     tab.sees("at least $0.43", "section[aria-labelledby=spend]")
 
 
+def test_a_decision_waits_on_home_however_many_ideas_are_newer(tab: Browser, stage: Stage) -> None:
+    wait_for_decision(stage)
+    add_newer(stage, 25)
+    tab.sign_in(stage.url, TOKEN)
+    tab.sees("Rename the counter", "section[aria-labelledby=waiting]")
+    assert "Rename the counter" not in tab.text("section[aria-labelledby=recent]")
+
+
+def test_home_says_where_no_model_was_called(tab: Browser, stage: Stage) -> None:
+    stage.api.run_to(stage.api.submitted(OWNER), "completed", model_id=OFFLINE)
+    tab.sign_in(stage.url, TOKEN)
+    tab.sees("Research · business · offline model", "section[aria-labelledby=recent]")
+
+
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:
     tab.sign_in(stage.url, TOKEN)
     tab.sees("You have no explorations yet")
@@ -134,6 +155,55 @@ def test_the_box_changes_with_what_it_is_to_do(tab: Browser, stage: Stage) -> No
     tab.press("Home", "nav")
     kept = tab.find("#idea").get_attribute("value")
     assert kept == "Where is the budget checked?"  # also after a look at another view
+
+
+LOSE_THE_RESPONSE = """
+    const send = window.fetch;
+    window.fetch = async (path, options) => {
+        const response = await send(path, options);
+        if (path !== "explorations" || options.method !== "POST") return response;
+        window.fetch = send;
+        throw new TypeError("Failed to fetch");
+    };
+"""
+
+
+def test_an_idea_whose_response_is_lost_starts_once(tab: Browser, stage: Stage) -> None:
+    tab.sign_in(stage.url, TOKEN)
+    tab.press("New idea", "nav")
+    tab.type("#idea", "Rooftop gardens for renters")
+    tab.run(LOSE_THE_RESPONSE)
+    tab.press("Explore", "form")
+    tab.sees("No connection")
+    assert stage.api.queued() == 1
+    tab.press("Home", "nav")
+    tab.find(".home")
+    tab.press("New idea", "nav")  # the form is a new one, the idea is not
+    tab.find(".view.new")
+    tab.press("Explore", "form")
+    tab.find('.badge[data-status="queued"]')
+    assert stage.api.queued() == 1
+
+    tab.press("New idea", "nav")  # whoever asks again after that wants it again
+    tab.type("#idea", "Rooftop gardens for renters")
+    tab.press("Explore", "form")
+    tab.until(lambda: stage.api.queued() == 2, "a second exploration")
+
+
+def test_what_people_wrote_is_not_offered_for_an_update(tab: Browser, stage: Stage) -> None:
+    stage.api.document(
+        "notes/hives.md", "# Hive sensors for backyard beekeepers\n\nWe like them.\n"
+    )
+    typed = "Hive sensors for all backyard beekeepers"
+    tab.sign_in(stage.url, TOKEN)
+    tab.press("New idea", "nav")
+    tab.type("#idea", typed)
+    tab.sees("Similar research already exists")
+    assert [button.text for button in tab.all(".similar .actions > *")] == ["Use this"]
+    tab.go("#/new?document=ideas/notes/hives.md")
+    tab.sees("This document cannot be updated")
+    assert tab.find("#idea").get_attribute("value") == typed
+    assert not tab.all(".purpose")[0].is_displayed()
 
 
 # Library
@@ -205,6 +275,26 @@ def test_the_portfolio_is_filtered_and_sorted(tab: Browser, filled: Stage) -> No
     tab.type("#search", "nothing like it")
     tab.sees("No matches")
     assert not tab.complaints()
+
+
+def test_the_portfolio_finds_what_is_older_than_its_first_page(tab: Browser, filled: Stage) -> None:
+    waiting = wait_for_decision(filled)
+    add_newer(filled, 100)
+    tab.sign_in(filled.url, TOKEN)
+    tab.press("Portfolio", "nav")
+    tab.sees("100 ideas · $0.00 · older ones are not loaded yet")
+    pick(tab, "#toolset", "Music")
+    tab.until(lambda: rows(tab) == ["Songs for a rainy drive"], "one toolset")
+    pick(tab, "#toolset", "Any toolset")
+    pick(tab, "#status", "Needs approval")
+    tab.until(lambda: rows(tab) == ["Rename the counter"], "one status")
+    ended = waiting.finished("completed", at=filled.api.clock.now())
+    filled.api.store.save(ended)
+    tab.sees("No matches")  # without a reload
+    pick(tab, "#status", "Any status")
+    tab.until(lambda: len(rows(tab)) == 100, "all ideas")
+    tab.press("Load older ideas")
+    tab.sees("108 ideas")
 
 
 def test_an_empty_portfolio_says_what_to_do(tab: Browser, stage: Stage) -> None:

@@ -607,6 +607,50 @@ def test_an_update_adds_to_the_document(tab: Browser, tmp_path: Path) -> None:
     assert "## Update - " in document.read_text("utf-8")
 
 
+def test_a_report_leads_to_its_update_which_says_if_the_document_is_gone(
+    tab: Browser, tmp_path: Path
+) -> None:
+    def update_from_the_report() -> None:
+        tab.find('.badge[data-status="completed"]')
+        tab.press("Update", ".tools")
+        tab.sees("Update of Boxes for urban beekeepers", ".purpose")
+        tab.press("Update", ".go")
+        tab.find('.badge[data-status="completed"]')
+
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab)
+        update_from_the_report()
+        (document,) = (tmp_path / "ideas").glob("*/research.md")
+        assert document.read_text("utf-8").count("## Update - ") == 1
+        assert "There was no research" not in tab.text()
+        document.unlink()
+        update_from_the_report()
+        tab.sees("There was no research of this idea to update, so this is a new document.")
+
+
+def test_the_idea_and_the_framework_of_an_update_stay_as_they_are(
+    tab: Browser, tmp_path: Path
+) -> None:
+    fixed = (
+        "const { idea, mode } = document.forms[0].elements;"
+        "return [idea.readOnly, mode.disabled, document.querySelector('#toolset').disabled]"
+    )
+    with service(tmp_path, RESEARCH) as served:
+        tab.sign_in(served.url, TOKEN)
+        submit(tab, mode="Exploration")
+        tab.find('.badge[data-status="completed"]')
+        tab.press("New idea", "nav")
+        tab.type("#idea", "A box for urban beekeepers")
+        tab.press("Update", ".similar")
+        tab.sees("Update of Boxes for urban beekeepers", ".purpose")
+        assert tab.run(fixed) == [True, True, True]
+        assert tab.run("return document.forms[0].elements.mode.value") == "exploration"
+        tab.press("Remove", ".purpose")
+        assert tab.run(fixed) == [False, False, False]
+        assert tab.find("#idea").get_attribute("value") == "A box for urban beekeepers"
+
+
 def test_files_are_sent_along(tab: Browser, tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("Twelve hives stand on the roof.\n")

@@ -131,17 +131,21 @@ def test_a_run_is_told_in_words(
     assert not tab.complaints()
 
 
+AT_END = "return document.querySelector('.activity .end').getBoundingClientRect().top < innerHeight"
+
+
+def tell_more(stage: Stage, exploration: Exploration, word: str) -> None:
+    events = [each for n in range(20) for each in (*stream(f"{word} {n}.\n\n"), step(n + 2))]
+    stage.tell(exploration, events)
+
+
 def test_the_newest_output_stays_in_view_until_somebody_scrolls_up(
     tab: Browser, stage: Stage, running: Exploration
 ) -> None:
     watch(tab, stage, running)
-    at_end = (
-        "return document.querySelector('.activity .end').getBoundingClientRect().top < innerHeight"
-    )
-    more = [event for n in range(20) for event in (*stream(f"Paragraph {n}.\n\n"), step(n + 2))]
-    stage.tell(running, more)
+    tell_more(stage, running, "Paragraph")
     tab.sees("Paragraph 19.", "#timeline")
-    tab.until(lambda: tab.run(at_end), "the end of the output")
+    tab.until(lambda: tab.run(AT_END), "the end of the output")
     assert not tab.find("main").find_element("css selector", ".jump").is_displayed()
 
     tab.run("scrollTo(0, 0)")
@@ -149,7 +153,26 @@ def test_the_newest_output_stays_in_view_until_somebody_scrolls_up(
     tab.find(".jump button")
     assert tab.run("return scrollY") == 0
     tab.press("Jump to latest")
-    tab.until(lambda: tab.run(at_end), "the end of the output")
+    tab.until(lambda: tab.run(AT_END), "the end of the output")
+
+
+def test_a_run_that_is_resumed_is_followed_again(
+    tab: Browser, stage: Stage, running: Exploration
+) -> None:
+    watch(tab, stage, running)
+    stage.api.store.save_report(running.id, running.lease, "# Boxes\n\nThey sell.")
+    ended = running.finished("partial", at=stage.api.clock.now(), title="Boxes")
+    stage.api.store.save(ended)
+    stage.tell(ended, [StatusChanged(from_="running", to="partial")])
+    tab.sees("They sell.", ".report")
+
+    tab.press("Resume")
+    tab.find('.badge[data-status="queued"]')
+    resumed = stage.api.run_to(stage.api.store.load(running.id), "running")
+    tell_more(stage, resumed, "Later")
+    tab.sees("Later 19.", "#timeline")
+    tab.until(lambda: tab.run(AT_END), "the end of the output")
+    assert not tab.complaints()
 
 
 def test_a_run_folds_itself_into_its_report(

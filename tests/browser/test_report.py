@@ -2,13 +2,15 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from idea_explorer.domain.claims import Claim
+from idea_explorer.console.page import POLICY
+from idea_explorer.domain.claims import Claim, Verdict
 from idea_explorer.domain.exploration import Exploration
 from tests.browser.driver import ARTIFACTS, Browser
 from tests.browser.stage import OWNER, TOKEN, Stage
@@ -90,6 +92,25 @@ def read(tab: Browser, stage: Stage, report: Exploration) -> None:
     tab.complaints()  # those of other views
     tab.go(f"#/x/{report.id}/report")
     tab.sees("Boxes for urban beekeepers", "h1")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["supported", "unsupported", "unchecked"], "1 of 3 claims supported, 1 not checked"),
+        (["unchecked", "unchecked"], ""),
+    ],
+)
+def test_the_report_counts_claims_only_if_some_were_checked(
+    tab: Browser, stage: Stage, verdicts: list[Verdict], words: str
+) -> None:
+    claims = [Claim(text=GROWTH, sources=(), verdict=verdict) for verdict in verdicts]
+    exploration = stage.api.submitted(OWNER)
+    page = ("https://bees.example/growth", PAGE)
+    read(tab, stage, store_verified(stage.api, exploration, REPORT, page, claims))
+
+    found = re.search(r"\d+ of \d+ claims supported(, \d+ not checked)?", tab.text(".facts"))
+    assert (found[0] if found else "") == words
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -180,6 +201,9 @@ def test_a_report_is_taken_along(
     html = (folder / f"{name}.html").read_text("utf-8")
     assert html.startswith("<!doctype html>")
     assert "grew by ten per cent a year from 2020" in html
+    assert POLICY in html
+    assert "12,000 people" in html
+    assert "#/research/" not in html  # it opens outside of the console
     stored = json.loads((folder / f"{name}.json").read_text("utf-8"))
     assert (stored["report"], stored["verdict"]) == (REPORT, "CONDITIONAL YES")
     assert not tab.complaints()

@@ -15,6 +15,7 @@ from idea_explorer.domain.events import (
     TextDelta,
     ToolCallStart,
 )
+from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import add_playlist, playlist_of
@@ -45,6 +46,16 @@ def test_the_list_is_the_owners_newest_first_and_paged(api: Api) -> None:
     listed = [line["id"] for line in first["explorations"] + second["explorations"]]
     assert listed == ids[::-1]
     assert second["cursor"] is None
+
+
+def test_the_list_names_the_model_that_was_called(api: Api) -> None:
+    api.run_to(api.submitted(), "completed", model_id=OFFLINE)
+    api.clock.pass_time(1)
+    api.run_to(api.submitted(), "completed", model_id="claude-sonnet-4-6")
+
+    listed = api.get("/explorations").json["explorations"]
+
+    assert [line["model"] for line in listed] == ["sonnet", "offline"]
 
 
 def test_the_list_can_be_narrowed(api: Api) -> None:

@@ -127,6 +127,15 @@ def test_a_document_is_read_as_markdown_html_or_data(known: Api) -> None:
     assert (data["exploration_id"], data["url"]) == (None, None)
 
 
+def test_a_link_of_a_document_leads_to_its_neighbour(api: Api) -> None:
+    api.document("market/old/hives.md", "# Hives\n\nSee [the rules](rules.md).\n")
+
+    address = "/research/document?path=ideas/market/old/hives.md"
+    html = api.get(address, headers={"Accept": "text/html"}).text
+
+    assert 'href="#/research/ideas/market/old/rules.md"' in html
+
+
 @pytest.mark.parametrize(
     "path", ["ideas/nothing.md", "../store.db", "store.db", "/etc/passwd", "ideas/../store.db", ""]
 )

@@ -51,6 +51,7 @@ def test_similar_research_is_found_without_starting_anything(known: Api) -> None
     (found,) = reply.json["similar"]
     assert reply.status == 200
     assert (found["path"], found["verdict"], found["date"]) == (PATH, "PIVOT", "2026-05-01")
+    assert found["idea"] == "Beehives on city rooftops"
     assert known.queued() == 0
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import UNFORMATTED, render_report
+from idea_explorer.console.page import render_page
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.tools import Passage
@@ -199,6 +200,28 @@ def test_a_report_is_rendered_for_who_asks_for_html(tmp_path: Path) -> None:
     assert markdown.text == REPORT
 
 
+def test_a_report_is_saved_as_a_page_of_its_own(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    ended = api.run_to(api.submitted(), "completed", title="Bees & <hives>")
+    api.store.save_report(ended.id, ended.lease, REPORT)
+
+    page = api.get(f"/explorations/{ended.id}/report?format=html")
+
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.text == render_page("Bees & <hives>", REPORT)
+    assert "<title>Bees &amp; &lt;hives&gt;</title>" in page.text
+
+
+def test_a_published_report_links_to_what_lies_beside_it(tmp_path: Path) -> None:
+    api = Api(tmp_path)
+    ended = api.run_to(api.submitted(), "completed", document="ideas/2026-05-01-bees/research.md")
+    api.store.save_report(ended.id, ended.lease, "# Bees\n\n[Notes](notes.md)\n")
+
+    html = api.get(f"/explorations/{ended.id}/report", headers={"Accept": "text/html"}).text
+
+    assert 'href="#/research/ideas/2026-05-01-bees/notes.md"' in html
+
+
 def test_citations_lead_to_their_source_and_to_its_number() -> None:
     html = render_report(REPORT)
 
@@ -224,11 +247,43 @@ def test_footnotes_work_in_every_language_of_reports() -> None:
 
 
 def test_links_to_documents_of_the_team_open_them_in_the_console() -> None:
-    html = render_report("[Hives](../market/hives%20of%20b.md) [up](../../etc/x) [other](notes.md)")
+    html = render_report(
+        "[Hives](../market/hives%20of%20b.md#size) [up](../../etc/x) [other](notes.md)"
+    )
 
     assert 'href="#/research/ideas/market/hives%20of%20b.md"' in html
-    assert html.count("href=") == 2
-    assert 'href="#/research/ideas/../etc/x"' in html  # which the API refuses
+    assert html.count("href=") == 1  # a report has nothing beside it before it is published
+
+
+@pytest.mark.parametrize(
+    ("link", "path"),
+    [
+        ("notes.md", "ideas/a/b/notes.md"),
+        ("./notes.md:12", "ideas/a/b/notes.md"),
+        ("more/notes.txt", "ideas/a/b/more/notes.txt"),
+        ("../c.md", "ideas/a/c.md"),
+        ("../../market/hives.md?plain=1", "ideas/market/hives.md"),
+        ("../../../ideas/c.md", "ideas/c.md"),
+        ("../../../README.md", None),
+        ("../../../../ideas/c.md", None),
+        ("%2e%2e/%2e%2e/%2e%2e/secret.md", None),
+        ("/etc/notes.md", None),
+        ("chart.png", None),
+        ("#part", None),
+        ("file:notes.md", None),
+    ],
+)
+def test_a_link_starts_from_the_folder_of_its_document(link: str, path: str | None) -> None:
+    html = render_report(f"[A]({link})", base="ideas/a/b/research.md")
+
+    assert re.findall('href="([^"]*)"', html) == ([f"#/research/{path}"] if path else [])
+
+
+def test_a_saved_page_has_no_links_into_the_console() -> None:
+    page = render_page("T", "[Hives](../market/hives.md) [a page](https://a.example/b)")
+
+    assert re.findall('href="([^"]*)"', page) == ["https://a.example/b"]
+    assert "Hives</a>" in page
 
 
 def test_columns_of_tables_keep_their_alignment() -> None:

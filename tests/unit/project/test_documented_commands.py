@@ -114,9 +114,10 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4,12}){4}|[0-9][0-9,.]*", "N", text)
 
 
-def test_the_picture_of_the_readme_is_small_and_there() -> None:
-    pictures = re.findall(r"!\[[^]]+\]\((.*?)\)", README)
+def test_the_pictures_of_the_readme_are_small_and_there() -> None:
+    drawn = re.findall(r"!\[[^]]+\]\((.*?)\)", README)
+    pictures = {*drawn, *re.findall(r'(?:src|srcset)="(.*?)"', README)}
 
-    assert pictures
+    assert {"docs/images/console.png", "docs/images/console-dark.png"} <= pictures
     for picture in pictures:
         assert 0 < (ROOT / picture).stat().st_size < MAX_PICTURE_BYTES

@@ -1,6 +1,6 @@
 """The routes that list, show, cancel and resume explorations, and send their webhooks again."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
@@ -55,9 +55,12 @@ def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:
 
 
 class ReportQuery(DomainModel):
+    """`html` is a page to save, which needs no other file; the rest are forms of a playlist. Without a format
+    the Accept header chooses between Markdown and the HTML that the console shows."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Format | None = None
+    format: Format | Literal["html"] | None = None
 
 
 def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
@@ -69,16 +72,22 @@ def show_report(call: ApiCall, deps: Deps) -> ApiResponse:
         raise RequestError(
             404, f"Exploration {exploration.id} is {exploration.status} and has no report."
         ) from error
-    if wanted:
+    if wanted and wanted != "html":
         exported = export(markdown, wanted, exploration.request.toolset)
         return ApiResponse(200, exported, content_type=MEDIA_TYPES[wanted])
-    if "text/html" not in call.header("accept").lower():
+    if not wanted and "text/html" not in call.header("accept").lower():
         return ApiResponse(200, markdown, content_type="text/markdown; charset=utf-8")
     # slow to import; only this route needs them
-    from idea_explorer.console.markdown import render_report
+    from idea_explorer.console.markdown import UNPUBLISHED, render_report
+    from idea_explorer.console.page import render_page
     from idea_explorer.usecases.claims import explain_claims
 
-    html = render_report(markdown, explain_claims(exploration, deps))
+    claims = explain_claims(exploration, deps)
+    base = exploration.publication.document or UNPUBLISHED
+    if wanted:
+        html = render_page(exploration.run.title or exploration.request.idea, markdown, claims)
+    else:
+        html = render_report(markdown, claims, base=base)
     return ApiResponse(200, html, content_type="text/html; charset=utf-8")
 
 

@@ -128,7 +128,9 @@ class LocalApp:
     def _redeem_code(self, request: Request) -> Response:
         token = self.sign_in and self.sign_in(request.headers.get("authorization", ""))
         if token is None:
-            raise RequestError(403, "This sign-in link was used already, or is not of this server.")
+            raise RequestError(
+                403, "This sign-in link was used already, or belongs to another server."
+            )
         body = json.dumps({"token": token}).encode()
         headers = {**SECURITY_HEADERS, "Content-Type": JSON, "Content-Length": str(len(body))}
         return Response(200, encode_headers(headers), body)

@@ -74,7 +74,8 @@ def show_document(call: ApiCall, deps: Deps) -> ApiResponse:
     # slow to import; only this route and reports need it
     from idea_explorer.console.markdown import render_report
 
-    return ApiResponse(200, render_report(document.text), content_type="text/html; charset=utf-8")
+    html = render_report(document.text, base=document.entry.path)
+    return ApiResponse(200, html, content_type="text/html; charset=utf-8")
 
 
 def _describe(entry: IndexEntry) -> dict[str, str | None]:

@@ -152,7 +152,7 @@ def build_summary(exploration: Exploration) -> Summary:
         idea=request.idea,
         toolset=request.toolset,
         mode=request.mode,
-        model=request.model,
+        model=exploration.model_name,
         title=exploration.run.title,
         verdict=exploration.run.verdict,
         steps_completed=exploration.run.stats.steps,

@@ -1,7 +1,7 @@
 // One exploration: what it is doing while it runs, and its report once it has one.
 
 import { follow, getJson, noConnection, now, pathOf, post } from "./api.js";
-import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, linkButton, loading, money, nameOf, nameTab, setText, span, t, title } from "./dom.js";
+import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, linkButton, loading, money, nameOf, nameTab, notice, setText, span, t, title } from "./dom.js";
 import { Following } from "./following.js";
 import { PlanPanel, SourcesPanel } from "./plan.js";
 import { drawReport } from "./report.js";
@@ -106,12 +106,12 @@ export async function showExploration(root, id, signal) {
 		nameTab(name.textContent);
 		setText(idea, name.textContent === shown.idea ? "" : shown.idea);
 		idea.hidden = !idea.textContent;
-		const key = [shown.status, shown.cancel_requested, shown.run, ...Object.values(shown.links)].join();
+		const key = [shown.status, shown.cancel_requested, shown.run, shown.notice, ...Object.values(shown.links)].join();
 		if (drawn !== key) {
 			if (drawn) announce(`Status: ${nameOf(shown.status)}`);
 			fill(status, badge(shown.status));
 			drawActions();
-			fill(kept, shown.failure && receipt(shown.failure));
+			fill(kept, shown.failure && receipt(shown.failure), shown.notice && notice(shown.notice));
 			drawn = key;
 		}
 		const of = `of ${shown.steps_total}`;
@@ -149,11 +149,13 @@ export async function showExploration(root, id, signal) {
 		}
 	}
 	function unfold() {
+		if (!folded) return;
 		folded = "";
 		result.remove();
 		activity.open = true;
 		setText(summary, "Activity");
 		view.classList.remove("done");
+		following.start();
 	}
 	function tick() {
 		const limit = shown.deadline_seconds * 1000;

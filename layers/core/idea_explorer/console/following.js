@@ -5,6 +5,7 @@ import { button, t } from "./dom.js";
 export class Following {
 	isOn = true;
 	isAtEnd = true;
+	isOver = false;
 
 	/** `end` is the last element of the output. */
 	constructor(end, signal) {
@@ -34,6 +35,13 @@ export class Following {
 	show() {
 		if (this.isOn && !this.isAtEnd && !this.isOver) this.end.scrollIntoView({ block: "end" });
 		this.element.hidden = this.isOn || this.isOver;
+	}
+
+	/** Follows from here on, as at the beginning. */
+	start() {
+		this.isOver = false;
+		this.isOn = true;
+		this.show();
 	}
 
 	stop() {

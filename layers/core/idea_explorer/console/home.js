@@ -39,8 +39,7 @@ export async function showHome(root, _given, signal) {
 		t("div.halves", t("div", recent), t("div", library, spend)));
 	fill(recent, section("Recent explorations", "recent", loading("your explorations")));
 
-	const drawTasks = (items) => {
-		const waiting = items.filter(({ status }) => status === "awaiting_approval");
+	const drawTasks = (waiting, items) => {
 		const ended = items.filter((item) => UNFINISHED.has(item.status) && now() - Date.parse(item.updated_at) < RECENTLY_MS);
 		fill(tasks,
 			waiting.length > 0 && h("section.block.task", { "aria-labelledby": "waiting", "data-status": "awaiting_approval" },
@@ -56,11 +55,13 @@ export async function showHome(root, _given, signal) {
 	const isLive = (items) => items.some(({ status }) => ACTIVE.has(status));
 	async function load() {
 		try {
-			const { explorations: items } = await getJson("explorations?limit=20", { signal });
-			const key = `${JSON.stringify(items)} ${root.contains(document.activeElement) ? "" : Math.floor(now() / 6e4)}`;
+			const list = async (query) => (await getJson(`explorations?${query}`, { signal })).explorations;
+			// a decision waits however many explorations came after it
+			const [items, waiting] = await Promise.all([list("limit=20"), list("status=awaiting_approval&limit=100")]);
+			const key = `${JSON.stringify([items, waiting])} ${root.contains(document.activeElement) ? "" : Math.floor(now() / 6e4)}`;
 			if (key === drawn) return isLive(items);
 			drawn = key;
-			drawTasks(items);
+			drawTasks(waiting, items);
 			if (items.length) fill(recent, section("Recent explorations", "recent", t("ul.lines", items.slice(0, RECENT).map(explorationLine)), all("#/ideas", "All ideas")));
 			else drawSamples();
 			return isLive(items);

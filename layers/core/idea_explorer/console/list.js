@@ -9,7 +9,7 @@ export const TOOLSETS = { research: "Research", assistant: "Assistant", code: "C
 
 export const nameIdea = (item) => item.title || cut(item.idea, 140);
 
-export const describe = (item) => facts(TOOLSETS[item.toolset], item.toolset === "research" && item.mode, item.model);
+export const describe = (item) => facts(TOOLSETS[item.toolset], item.toolset === "research" && item.mode, item.model === "offline" ? "offline model" : item.model);
 
 /** The day and the age of a date, such as 2026-03-11. */
 export function dated(date, now) {

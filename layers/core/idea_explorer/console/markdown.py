@@ -20,7 +20,7 @@ from idea_explorer.domain.claims import Claim, ExplainedClaim, Verdict
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.report_phrases import WARNINGS
 from idea_explorer.domain.source_lists import is_source_heading
-from idea_explorer.domain.sources import normalize_source
+from idea_explorer.domain.sources import resolve_document
 
 SCHEMES = {"http", "https", "mailto"}
 TAGS = set(
@@ -37,6 +37,8 @@ ATTRIBUTES = {
     "td": {"class"},
     "th": {"class"},
 }
+# Where a report stands that has no folder yet: one below the research, so it may link to other folders.
+UNPUBLISHED = f"{RESEARCH_ROOT}/unpublished/research.md"
 CLAIMS = "What the sources say"
 # How well a sentence is supported: the sign after it, and the words for it.
 VERDICTS: dict[Verdict, tuple[str, str]] = {
@@ -75,8 +77,11 @@ _CLAIM = re.compile(f"{_BEGIN}([0-9]{{1,3}}){_END}")
 _ALIGNMENTS = {"text-align:right": "end", "text-align:center": "center"}
 
 
-def render_report(markdown: str, claims: Sequence[ExplainedClaim] = ()) -> str:
-    """Return a fragment of safe HTML. `claims` are marked where they stand, and explained at the end."""
+def render_report(
+    markdown: str, claims: Sequence[ExplainedClaim] = (), *, base: str | None = UNPUBLISHED
+) -> str:
+    """Return a fragment of safe HTML. `claims` are marked where they stand, and explained at the end. `base`
+    is the document's path, from which its links lead to others; without one they are plain text."""
     given = markdown[:MAX_CHARACTERS].replace(_BEGIN, "").replace(_END, "")
     visible = _UNSHOWABLE.sub(lambda m: f"⟦U+{ord(m[0]):04X}⟧", given)
     parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
@@ -85,7 +90,7 @@ def render_report(markdown: str, claims: Sequence[ExplainedClaim] = ()) -> str:
     tokens = parser.parse(_mark_claims(visible[:end], [each.claim for each in claims]))
     numbers = _number_sources(tokens)
     verdicts = [each.claim.verdict for each in claims]
-    html = parser.renderer.render(tokens, parser.options, {})
+    html = parser.renderer.render(tokens, parser.options, {"base": base})
     html = _CLAIM.sub(lambda found: _render_mark(int(found[1]), verdicts), html)
     if rest := visible[end:]:
         html += f"<p><em>{UNFORMATTED}</em></p><pre>{html_escape(rest, quote=False)}</pre>"
@@ -126,12 +131,12 @@ class _Renderer(RendererHTML):
         label = _escape(tokens[idx].content or address)
         return f'<a href="{_escape(address)}" target="_blank">{label} (image)</a>'
 
-    def link_open(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+    def link_open(
+        self, tokens: Sequence[Token], idx: int, _options: object, env: Mapping[str, str | None]
+    ) -> str:
         token = tokens[idx]
         address = str(token.attrGet("href"))
-        if address.startswith("../"):
-            # a document of the team, by its path from the report
-            path = f"{RESEARCH_ROOT}/{normalize_source(address)}"
+        if path := _find_document(address, env["base"]):
             token.attrSet("href", f"#/research/{quote(path)}")
         elif not address.startswith("#"):
             token.attrSet("target", "_blank")
@@ -154,6 +159,12 @@ class _Renderer(RendererHTML):
 
     def table_close(self, *_: object) -> str:
         return "</table></div>"
+
+
+def _find_document(address: str, base: str | None) -> str | None:
+    path = resolve_document(address, base) if base else None
+    is_beside = path is not None and path.startswith(UNPUBLISHED.removesuffix("research.md"))
+    return None if is_beside else path
 
 
 def _escape(text: str) -> str:

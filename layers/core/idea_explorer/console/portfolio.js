@@ -1,4 +1,4 @@
-// All ideas of the person: filtered and sorted here, a page of the API at a time.
+// All ideas of the person, a page of the API at a time. The API filters by status and toolset; the rest is done here.
 
 import { getJson, now } from "./api.js";
 import { ACTIVE, age, announce, badge, button, cut, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, notice, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge } from "./dom.js";
@@ -72,8 +72,7 @@ export async function showPortfolio(root, query, signal) {
 	const fits = (item) => {
 		const wanted = search.value.trim().toLowerCase();
 		const text = `${item.title ?? ""} ${item.idea} ${item.verdict ?? ""}`.toLowerCase();
-		return (!status.value || item.status === status.value) && (!toolset.value || item.toolset === toolset.value)
-			&& (!stale.checked || isOld(item)) && text.includes(wanted);
+		return (!stale.checked || isOld(item)) && text.includes(wanted);
 	};
 	const hasVerdict = (item) => !verdict || (item.verdict ?? NONE) === verdict;
 	const drawTabs = (found) => {
@@ -101,16 +100,27 @@ export async function showPortfolio(root, query, signal) {
 		setText(sum, items.size ? `${shown.length} idea${shown.length === 1 ? "" : "s"} · ${money(spent)}${cursor ? " · older ones are not loaded yet" : ""}` : "");
 		tabs.hidden = !items.size;
 		if (wanted.length) fill(state);
-		else if (items.size) fill(state, notice("No matches", "Try another search, verdict or status."));
+		else if (items.size || status.value || toolset.value) fill(state, notice("No matches", "Try another search, verdict or status."));
 		else fill(state, notice("No ideas yet", "Your ideas and their verdicts appear here.", linkButton("#/new", "Explore your first idea")));
 	};
+	/** Removes what the first page has no more, such as an idea that now has another status. */
+	const removeMissing = (page) => {
+		const listed = new Set(page.explorations.map(({ id }) => id));
+		const oldest = page.cursor ? page.explorations.at(-1)?.created_at : "";
+		for (const item of items.values()) if (item.created_at >= oldest && !listed.has(item.id)) items.delete(item.id);
+	};
+	let filter = ""; // what is loaded
 	/** Resolves to whether something is still going on. */
 	async function load(from) {
-		const query = new URLSearchParams({ limit: String(PAGE) });
-		if (from) query.set("cursor", from);
+		const asked = { status: status.value, toolset: toolset.value };
+		const query = new URLSearchParams(Object.entries({ limit: PAGE, cursor: from, ...asked }).filter(([, value]) => value));
 		try {
 			const page = await getJson(`explorations?${query}`, { signal });
+			if (asked.status !== status.value || asked.toolset !== toolset.value) return true; // another answer is on its way
+			if (filter !== JSON.stringify(asked)) items.clear();
+			filter = JSON.stringify(asked);
 			if (from || !items.size) cursor = page.cursor;
+			if (!from) removeMissing(page);
 			for (const item of page.explorations) items.set(item.id, item);
 			draw();
 		} catch (error) {
@@ -118,7 +128,8 @@ export async function showPortfolio(root, query, signal) {
 		}
 		return [...items.values()].some((item) => ACTIVE.has(item.status));
 	}
-	for (const control of [search, status, toolset, sort, stale]) control.addEventListener("input", draw);
+	for (const control of [search, sort, stale]) control.addEventListener("input", draw);
+	for (const control of [status, toolset]) control.addEventListener("input", () => load());
 	await load();
-	keepFresh(load, signal);
+	keepFresh(() => load(), signal);
 }

@@ -1,15 +1,10 @@
 // The report: its verdict and conclusion first, then the text with footnotes, beside its contents and sources.
 
 import { getJson, getText, pathOf } from "./api.js";
-import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, setText, t, title, verdictBadge } from "./dom.js";
+import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, notice, setText, t, title, verdictBadge } from "./dom.js";
 import { reportArticle } from "./markup.js";
 
 const CONCLUSION = /verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel|conclusion|summary/i;
-const STYLE = `body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}
-td,th{border:1px solid #ccc;padding:.3rem .6rem}.end{text-align:right}.center{text-align:center}pre{overflow:auto;background:#f4f4f4;padding:.6rem}
-blockquote{border-left:3px solid #ccc;margin-left:0;padding-left:1rem}.cite,.claim{font-size:.75em;vertical-align:super;margin-left:.15em}`;
-
-const escape = (text) => text.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 function save(name, type, text) {
 	const a = h("a", { download: name });
@@ -27,7 +22,7 @@ function menu(label, items) {
 	return fold;
 }
 
-function tools(shown, { markdown, html }, said) {
+function tools(shown, markdown, said, signal) {
 	const { id } = shown;
 	const name = (shown.title || shown.idea).toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 60) || id;
 	const copy = (text, label) => async ({ target }) => {
@@ -41,13 +36,19 @@ function tools(shown, { markdown, html }, said) {
 		}
 	};
 	const link = new URL(`#/x/${id}/report`, location.href.split("#")[0]).href;
-	const page = () => `<!doctype html><html><head><meta charset="utf-8"><title>${escape(shown.title || shown.idea)}</title><style>${STYLE}</style></head><body>${html}</body></html>`;
+	const savePage = async () => {
+		try {
+			save(`${name}.html`, "text/html", await getText(pathOf(id, "/report?format=html"), { signal }));
+		} catch (error) {
+			if (!signal.aborted) fill(said, failure(error, savePage));
+		}
+	};
 	return t("div.actions.tools",
 		shown.status === "completed" && linkButton(`#/new?from=${id}`, "Follow up"),
-		shown.toolset === "research" && shown.path && linkButton(`#/new?document=${encodeURIComponent(shown.path)}`, "Update", "quiet"),
+		shown.toolset === "research" && shown.path && linkButton(`#/new?update=${id}`, "Update", "quiet"),
 		menu("Download", [
 			button("Markdown", () => save(`${name}.md`, "text/markdown", markdown)),
-			button("HTML", () => save(`${name}.html`, "text/html", page())),
+			button("HTML", savePage),
 			button("PDF (by printing)", () => print()),
 			button("JSON", () => save(`${name}.json`, "application/json", JSON.stringify({ ...shown, report: markdown }, null, 2))),
 			button("Copy as Markdown", copy(markdown, "Copied as Markdown.")),
@@ -104,10 +105,11 @@ function drawContents(article, sources) {
 		}))));
 }
 
+/** How many claims are supported; nothing where none was checked. */
 const claims = (stats) => {
 	const { supported = 0, partly = 0, unsupported = 0, unchecked = 0 } = stats.verification ?? {};
-	const all = supported + partly + unsupported + unchecked;
-	return all > 0 && `${supported} of ${all} claims supported`;
+	const checked = supported + partly + unsupported;
+	return checked > 0 && `${supported} of ${checked + unchecked} claims supported${unchecked ? `, ${unchecked} not checked` : ""}`;
 };
 
 /** Resolves to the whole of a report, with its own h1. */
@@ -129,7 +131,7 @@ export async function drawReport(shown, signal) {
 		t("p.meta.facts", shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), money(shown.cost_usd),
 			citations > 0 && `${citations} citations`, claims(shown.stats)), bad(lost, "unverified"), bad(v?.unsupported, "unsupported")),
 		(shown.verdict || conclusion.length > 0) && t("div.conclusion", verdictBadge(shown.verdict), conclusion),
-		tools(shown, { markdown, html }, said), said,
+		tools(shown, markdown, said, signal), said,
 		t("div.split", article, drawContents(article, sources)));
 }
 
@@ -139,6 +141,6 @@ export async function showReport(root, id, signal) {
 	const drawn = await drawReport(shown, signal);
 	const heading = drawn.querySelector("h1");
 	nameTab(heading.textContent);
-	fill(root, h("a.back", { href: `#/x/${id}` }, "How it was researched"), drawn);
+	fill(root, h("a.back", { href: `#/x/${id}` }, "How it was researched"), shown.notice && notice(shown.notice), drawn);
 	heading.focus({ preventScroll: true });
 }

@@ -25,6 +25,7 @@ const FRAMEWORKS = { business: "Business: market and verdict", exploration: "Exp
 const input = (attributes) => h("input", attributes);
 const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
 let draft = ""; // what was typed and not sent, for whoever looks something up in another view
+let attempt = {}; // the last request that may have arrived: sent again with the same key, it starts once
 
 /** Radio buttons that look like chips. */
 const chips = (name, label, choices) => h("fieldset.choice", { id: name }, t("legend.unseen", label),
@@ -41,7 +42,6 @@ function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd:
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
 export function ideaForm(signal) {
-	let key = newKey();
 	const uploaded = new WeakMap();
 	let timer, pricing;
 	let mine; // the person's completed explorations, which a follow-up needs
@@ -145,19 +145,23 @@ export function ideaForm(signal) {
 			const own = mine.find(({ path }) => path && (path === item.path || path.endsWith(`/${item.path}`)));
 			return documentCard(item, t("div.actions",
 				linkButton(documentView(item.path), "Use this", "quiet"),
-				button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
+				item.idea && button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
 				own && button("Follow up", () => follow(own), { title: "Starts a new report that builds on this one" })));
 		})), t("p.hint", "Use this opens the document and starts nothing. Update adds what is new to it. Follow up writes a new report that builds on it."));
 	}
 
 	/** Sets what the request is for, and says so at the top of the box. */
 	function setPurpose(next) {
+		const isUpdate = Boolean(next.fields?.update);
+		if (purpose.fields?.update && !isUpdate) idea.value = draft || idea.value;
 		purpose = next;
+		// by which the document is found
+		idea.readOnly = form.elements.mode.disabled = form.querySelector("#toolset").disabled = isUpdate;
 		target.hidden = !next.label;
 		fill(target, next.label && [t("span", t("span.strong", next.label), " ", t("bdi", next.name), t("span.meta", ` ${next.effect}`)),
 			button("Remove", () => setPurpose({}), { class: "plain" })]);
 		before.closest(".field").hidden = Boolean(next.label);
-		setText(sendButton, next.fields?.update ? "Update" : "Explore");
+		setText(sendButton, isUpdate ? "Update" : "Explore");
 		if (next.label) fill(similar);
 		drawExamples();
 		idea.focus({ preventScroll: true });
@@ -170,9 +174,10 @@ export function ideaForm(signal) {
 		showFields();
 	}
 	function update({ title: name, idea: text, mode }) {
+		if (!text) return fill(said, failure({ title: "This document cannot be updated", message: "It does not say which idea it is about. Explore the idea in a new report instead." }));
 		choose("toolset", "research");
 		if (mode in FRAMEWORKS) form.elements.mode.value = mode;
-		idea.value = text; // by which the document is found
+		idea.value = text;
 		setPurpose({ label: "Update of", name, effect: "What is new is added to the document.", fields: { update: true } });
 		showFields();
 	}
@@ -245,12 +250,16 @@ export function ideaForm(signal) {
 		sendButton.disabled = true;
 		fill(said, h("p.loading", { role: "status" }, "Submitting …"));
 		try {
-			const result = await post("explorations", await readForm(), { headers: { "Idempotency-Key": key }, signal });
+			const request = await readForm();
+			const text = JSON.stringify(request);
+			if (attempt.text !== text) attempt = { text, key: newKey() };
+			const result = await post("explorations", request, { headers: { "Idempotency-Key": attempt.key }, signal });
+			attempt = {};
 			announce(result.reused ? `Reused: ${cut(result.reused, 100)}` : "Submitted.");
 			draft = "";
 			location.hash = `#/x/${result.id}`;
 		} catch (error) {
-			if (error.status < 500) key = newKey(); // on 5xx it may have arrived; the same key makes a retry start it once
+			if (error.isFinal) attempt = {};
 			const left = markErrors(error.details ?? []);
 			fill(said, error.details?.length && !left.length ? failure({ title: "Not submitted", message: "Correct the fields that are marked." }) : failure(error));
 		} finally {

@@ -1,7 +1,7 @@
 """The exploration: one unit of work, and the only way its status may change."""
 
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -11,7 +11,7 @@ from idea_explorer.domain.depths import DEPTHS, Depth
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.domain.request import ExploreRequest, ModelName
 from idea_explorer.domain.run import FINAL, RESUMABLE, Run, Stats, Status, nest
 
 NEXT: dict[Status, frozenset[Status]] = {
@@ -24,7 +24,7 @@ NEXT: dict[Status, frozenset[Status]] = {
 
 # whoever ends the run sends it; after this, assume that nobody did
 FIRST_DELIVERY = timedelta(minutes=5)
-OFFLINE = "offline"  # the id that is used when no model is called
+OFFLINE: Final = "offline"  # the id that is used when no model is called
 
 
 class Delivery(DomainModel, frozen=True):
@@ -82,7 +82,7 @@ class Exploration(DomainModel, frozen=True):
         return nest(record, {"run": Run, "publication": Publication})
 
     @property
-    def model_name(self) -> str:
+    def model_name(self) -> ModelName:
         """Who is named as its writer: the model that was asked for, unless none was called."""
         return OFFLINE if self.run.model_id == OFFLINE else self.request.model
 

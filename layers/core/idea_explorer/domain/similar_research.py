@@ -77,8 +77,11 @@ class IndexEntry(DomainModel, frozen=True):
 
 
 class Similar(DomainModel, frozen=True):
+    """`idea` is empty for a document that people wrote: no update finds it."""
+
     path: str
     title: str
+    idea: str = ""
     verdict: str | None
     date: str | None
     score: float
@@ -134,6 +137,7 @@ def rank_similar(
         Similar(
             path=entry.path,
             title=entry.title,
+            idea=entry.idea,
             verdict=entry.verdict,
             date=entry.date,
             score=round(score, 3),

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.json import Block
-from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage, find_file
@@ -100,6 +101,17 @@ def _file_key(path: str) -> str:
     if path.startswith(f"{RESEARCH_ROOT}/"):
         return path.removeprefix(f"{RESEARCH_ROOT}/")
     return f"../{path}" if ups > 1 else path  # the report is one folder below ideas/
+
+
+def resolve_document(target: str, base: str) -> str | None:
+    """The path in the repository of the research that a link in the document `base` leads to, if it can lead
+    to any."""
+    path, _, _ = target.partition("#")[0].partition("?")
+    if is_web_address(target) or not is_citation(target) or path.startswith("/"):
+        return None
+    path = normpath(join(dirname(base), _LINES.sub("", unquote(path))))
+    is_research = path.startswith(f"{RESEARCH_ROOT}/") and path.lower().endswith(READABLE)
+    return path if is_research else None
 
 
 def trim_address(address: str) -> str:
