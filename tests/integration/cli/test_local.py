@@ -57,7 +57,12 @@ def test_looking_for_an_exploration_in_the_wrong_folder_says_how_to_name_another
         assert (code, out) == (1, "")
         assert err.startswith(f"idea: There is no exploration {NOBODYS} in {tmp_path}. If it ran")
         assert "--research DIR" in err
-    assert idea("list") == (0, "", "idea: There are no explorations yet.\n")
+    nothing = (
+        f"idea: There are no explorations yet. This command looked in {tmp_path};"
+        " to look in another folder, add --research DIR.\n"
+    )
+    assert idea("list") == (0, "", nothing)
+    assert idea("status", "last") == idea("report", "-1") == (1, "", nothing)
     assert list(tmp_path.iterdir()) == []  # looking creates nothing
 
 

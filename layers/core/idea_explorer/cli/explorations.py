@@ -95,7 +95,8 @@ def list_all(arguments: argparse.Namespace) -> int:
         print(line)
     if not listing.explorations:
         filtered = filters.keys() - {"limit"}
-        warn("No exploration matches." if filtered else "There are no explorations yet.")
+        none_yet = f"There are no explorations yet. {target.place}".rstrip()
+        warn("No exploration matches." if filtered else none_yet)
     if listing.cursor:
         same = "".join(f" --{name} {filters[name]}" for name in filters if name != "cursor")
         rest = f"{same}{target.options}"

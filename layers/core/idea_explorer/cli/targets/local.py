@@ -232,6 +232,11 @@ class LocalTarget:
         here = " --local" if would_use_deployment() else ""
         return f"{folder}{here}"
 
+    @property
+    def place(self) -> str:
+        folder = self._settings.research_dir.resolve()
+        return f"This command looked in {folder}; to look in another folder, add --research DIR."
+
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
 
