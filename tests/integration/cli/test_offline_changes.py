@@ -1,6 +1,8 @@
 """Without a key, the offline model proposes the change that an idea spells out."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,31 @@ def test_a_tool_by_hand_says_that_nothing_is_changed(idea: Idea, tmp_path: Path)
     code, out, _ = idea("tool", "--toolset", "code", "read_file", '{"path": "none.md"}')
     assert (code, json.loads(out)["ok"]) == (1, False)
     assert (tmp_path / "notes.md").read_text() == "The colour is green.\n"
+
+
+def test_a_part_that_was_approved_is_called_that(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The colour.\n" + "\n" * 9 + "The colour.\n")
+    explore(idea, 'Replace "colour" with "color" in notes.md')
+    assert "notes.md: approved in part and written\n" in idea("approve", "last", "--hunks", "2")[1]
+    assert "`notes.md`: approved in part and written" in idea("resume", "last")[1]
+
+
+def test_a_change_that_is_committed_is_told_in_one_list(idea: Idea, tmp_path: Path) -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "Begin"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    explore(idea, 'Replace "colour" with "color" in notes.md')
+    out = idea("approve", "last")[1]
+    assert re.match(r"notes.md: approved, written and committed as \w{7}\n", out)
+
+
+def test_the_status_of_a_run_that_waits_says_for_what_and_how_to_go_on(idea: Idea) -> None:
+    own = explore(idea, 'Replace "colour" with "color" in notes.md')
+    *_, last = idea("status", "last")[1].splitlines()
+    assert last.startswith(
+        f"Your decision is needed on notes.md. See the changes with `idea approve {own} --list`,"
+    )
+    assert idea("approve", "last")[0] == 0
+    *_, last = idea("status", "last")[1].splitlines()
+    assert last == f"Everything is decided. Continue with: idea resume {own}"
+    assert idea("status", "last", "--quiet")[1] == "awaiting_approval\n"

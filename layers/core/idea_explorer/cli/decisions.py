@@ -10,7 +10,7 @@ from pathlib import Path
 
 from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
 from idea_explorer.cli.streams import print_coloured, warn
-from idea_explorer.domain.approvals import DONE
+from idea_explorer.domain.approvals import DONE, describe_approval
 from idea_explorer.domain.diffs import count_hunks
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.text import one_line
@@ -215,7 +215,8 @@ def describe_decision(view: ApprovalView) -> str:
         return f"{view.path}: {view.status}: {view.message}"
     if not view.applied_at:
         return f"{view.path}: {view.status}"
-    commit = f" and committed as {view.commit[:SHORT_SHA]}" if view.commit else ""
-    return (
-        f"{view.path}: approved and {DONE[view.kind]}{commit}{view.message and f'. {view.message}'}"
-    )
+    how = describe_approval(edited=view.edited, in_part=bool(view.hunks))
+    done = f"{how} and {DONE[view.kind]}"
+    if view.commit:
+        done = f"{how}, {DONE[view.kind]} and committed as {view.commit[:SHORT_SHA]}"
+    return f"{view.path}: {done}{view.message and f'. {view.message}'}"

@@ -7,6 +7,7 @@ It understands two sentences: `Replace "old" with "new" in notes.md`, and
 import re
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
+from idea_explorer.domain.approvals import describe_approval
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.text import escape_markdown, one_line
 
@@ -101,5 +102,7 @@ def _describe_result(result: Result) -> str:
     path = text_of(result.input.get("path")).replace("`", "'")
     if not result.ok:
         return f"`{path}`: {escape_markdown(text_of(result.payload.get('message')))}"
-    how = "approved after an edit" if result.payload.get("edited") else "approved"
+    how = describe_approval(
+        edited=result.payload.get("edited") is True, in_part="hunks" in result.payload
+    )
     return f"`{path}`: {how} and written"

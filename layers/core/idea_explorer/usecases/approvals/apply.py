@@ -113,10 +113,9 @@ def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
     plan = parse_plan(approval.approved_content, most=most, ignore_strays=True)
     if approval.is_edited:
         fields["plan"] = plan.model_dump(mode="json")
-    how = "approved after an edit" if approval.is_edited else "approved"
     count = pluralize(len(plan.sub_questions), "question")
     fields["message"] = "Follow this plan now."
-    return ToolResult.success(fields, f"Plan with {count} {how}")
+    return ToolResult.success(fields, f"Plan with {count} {approval.how}")
 
 
 def _refuse_to_write(_: Exploration) -> ChangeWriter:
@@ -150,8 +149,9 @@ def _outcome(approval: Approval) -> ToolResult:
     }
     if approval.is_edited:
         fields |= _describe_edit(approval)
-    how = "approved after an edit" if approval.is_edited else "approved"
-    return ToolResult.success(fields, f"{proposal.path} {how} and {DONE[proposal.kind]}")
+    if approval.hunks:
+        fields["hunks"] = [*approval.hunks]
+    return ToolResult.success(fields, f"{proposal.path} {approval.how} and {DONE[proposal.kind]}")
 
 
 def _describe_edit(approval: Approval) -> JsonObject:
