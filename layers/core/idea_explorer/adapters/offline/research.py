@@ -9,7 +9,7 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject, text_of
-from idea_explorer.domain.plan import WRITE_PLAN
+from idea_explorer.domain.plan import REJECTED, WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
 from idea_explorer.domain.verification.cited import find_sentences
@@ -74,8 +74,9 @@ def _plan(conversation: Conversation) -> JsonObject:
     subject = one_line(conversation.idea, 200)
     tool = "search_research" if "search_research" in conversation.tools else "web_search"
     sections = BUSINESS if "## Verdict" in conversation.system else EXPLORATION
-    reasons = [text_of(result.payload.get("message")) for result in conversation.failed()]
-    asked = [*(one_line(reason, 300) for reason in reasons), *sections][:PLANNED]
+    failed = [text_of(result.payload.get("message")) for result in conversation.failed()]
+    reasons = [message.partition(f"{REJECTED}: ")[2] for message in failed]
+    asked = [*(one_line(reason, 300) for reason in reasons if reason), *sections][:PLANNED]
     return {
         "must_know": [f"What is known about: {subject}"],
         "sub_questions": [
