@@ -90,6 +90,21 @@ def test_notes_with_any_name_are_listed_read_and_cited(idea: Idea, tmp_path: Pat
     assert "[Bienen](../%C3%9Cber%20Bienen.md)" in outcome["content"]
 
 
+def test_notes_are_called_by_their_paths_in_the_folder(idea: Idea, tmp_path: Path) -> None:
+    notes = tmp_path / "notes" / "sub"
+    notes.mkdir(parents=True)
+    (notes / "varroa.txt").write_text("Varroa mites in urban bee hives are a pest for beekeepers.")
+
+    err = idea("explore", "Varroa mites in urban bee hives", "--research", "notes")[2]
+    assert err.startswith("Similar research already exists:\n  1  sub/varroa.txt (")
+    assert "ideas/" not in err
+    (report,) = (tmp_path / "notes").glob("*/research.md")
+    for said in ("Reverted", "Already reverted"):
+        code, out, _ = idea("revert", "last", "--research", "notes")
+        assert (code, out.startswith(f"{said}: {report.parent.name}/")) == (0, True)
+        assert "ideas/" not in out
+
+
 def test_only_a_deployment_takes_submissions(idea: Idea) -> None:
     code, out, err = idea("submit", "Bees")
 
