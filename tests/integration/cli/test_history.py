@@ -110,6 +110,16 @@ def test_a_report_is_written_in_every_format(idea: Idea, tmp_path: Path) -> None
     assert (code, err.endswith("cannot be written: No such file or directory.\n")) == (2, True)
 
 
+def test_a_file_whose_ending_is_no_format_is_not_written(idea: Idea, tmp_path: Path) -> None:
+    file = tmp_path / "report.pdf"
+    code, out, err = idea("report", "last", "--output", str(file))
+    assert (code, out, file.exists()) == (2, "", False)
+    assert err.startswith("idea: --output: a report cannot be written as .pdf, only as .md, ")
+
+    assert idea("report", "last", "--output", str(file), "--format", "md")[0] == 0
+    assert file.read_text().startswith("# Rooftop honey")
+
+
 def test_signs_are_escaped_in_files_and_not_on_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

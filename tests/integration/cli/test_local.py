@@ -69,7 +69,12 @@ def test_looking_for_an_exploration_in_the_wrong_folder_says_how_to_name_another
         assert (code, out) == (1, "")
         assert err.startswith(f"idea: There is no exploration {NOBODYS} in {tmp_path}. If it ran")
         assert "--research DIR" in err
-    assert idea("list") == (0, "", "idea: There are no explorations yet.\n")
+    nothing = (
+        f"idea: There are no explorations yet. This command looked in {tmp_path};"
+        " to look in another folder, add --research DIR.\n"
+    )
+    assert idea("list") == (0, "", nothing)
+    assert idea("status", "last") == idea("report", "-1") == (1, "", nothing)
     assert list(tmp_path.iterdir()) == []  # looking creates nothing
 
 
@@ -95,6 +100,21 @@ def test_notes_with_any_name_are_listed_read_and_cited(idea: Idea, tmp_path: Pat
     assert code == 0
     assert "[Bees](../My%20notes%20on%20bees.md)" in outcome["content"]
     assert "[Bienen](../%C3%9Cber%20Bienen.md)" in outcome["content"]
+
+
+def test_notes_are_called_by_their_paths_in_the_folder(idea: Idea, tmp_path: Path) -> None:
+    notes = tmp_path / "notes" / "sub"
+    notes.mkdir(parents=True)
+    (notes / "varroa.txt").write_text("Varroa mites in urban bee hives are a pest for beekeepers.")
+
+    err = idea("explore", "Varroa mites in urban bee hives", "--research", "notes")[2]
+    assert err.startswith("Similar research already exists:\n  1  sub/varroa.txt (")
+    assert "ideas/" not in err
+    (report,) = (tmp_path / "notes").glob("*/research.md")
+    for said in ("Reverted", "Already reverted"):
+        code, out, _ = idea("revert", "last", "--research", "notes")
+        assert (code, out.startswith(f"{said}: {report.parent.name}/")) == (0, True)
+        assert "ideas/" not in out
 
 
 def test_only_a_deployment_takes_submissions(idea: Idea) -> None:

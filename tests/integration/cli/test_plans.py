@@ -33,6 +33,8 @@ def test_a_plan_is_shown_edited_and_followed(idea: Idea, folder: Path) -> None:
     code, out, err = idea(*PLANNING, *here, "--json", IDEA)
     assert code == 3, err
     exploration = json.loads(out)["id"]
+    assert "needed on the plan. Read it with `idea approve" in err
+    assert "needed on the plan. Read it with `idea approve" in idea("status", "last", *here)[1]
 
     listed = idea("approve", exploration, "--list", *here)[1]
     assert "plan.md: Plan with 4 questions" in listed

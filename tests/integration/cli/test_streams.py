@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.cli import main
+from idea_explorer.domain.models import NO_MODEL, SET_KEY
 from tests.fakes import forked
-from tests.fakes.anthropic_faults import hang
+from tests.fakes.anthropic_faults import hang, http_error
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import answer, text, tool_use
 from tests.fakes.command import environment, idea, start
@@ -126,6 +127,22 @@ def test_a_run_that_is_told_to_stop_ends_cancelled_and_can_go_on(
     assert program.wait() == 4
     assert "cancelled" in last
     assert "Continue with: idea resume" in last
+
+
+def test_what_a_model_began_the_offline_model_does_not_go_on_with(tmp_path: Path) -> None:
+    with FakeAnthropic([answer(text("# Narwhals"), fault=http_error(401))] * 2) as server:
+        env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+        failed = idea("explore", "Narwhals", env=env, folder=tmp_path)
+        refused = idea("resume", "last", env={}, folder=tmp_path)
+        again = idea("resume", "last", env=env, folder=tmp_path)
+
+    assert failed.stderr.startswith("Exploring: Narwhals")
+    assert (refused.returncode, refused.stdout, refused.stderr) == (
+        1,
+        "",
+        f"idea: {NO_MODEL} {SET_KEY}\n",
+    )
+    assert again.stderr.startswith("Continuing: Narwhals")
 
 
 def _idea_without_a_client(arguments: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.settings import Settings
@@ -38,6 +40,27 @@ def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path:
     assert "The most common verdict of related research (1 of 1)." in bench.store.load_report(
         done.id
     )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The tea market of the region is $1.3 million; the SOM is 2.5% of it.",
+        "As [the survey](../2026-01-02-tea/research.md) says, the market is 27% of all customers.",
+        "The market share, approx. 3.5%, is what v1.2 of notes.md says about customers.",
+        "Does the market of the U.S. share what its customers say?",
+    ],
+)
+def test_a_sentence_does_not_end_inside_a_number_a_name_or_a_link(
+    tmp_path: Path, sentence: str
+) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    bench.write("tea.md", f"# Tea room\n\n- {sentence} ([Older](../old.tea.md))\n- And so on.\n")
+    report = bench.store.load_report(bench.run("A tea room in every library").id)
+
+    said = sentence.replace("[the survey](../2026-01-02-tea/research.md)", "the survey")
+    market = report.partition("## Market\n\n")[2].partition("\n\n")[0]
+    assert market == f"- {said} ([Tea room](../tea.md))"
 
 
 def test_it_writes_the_exploration_framework(tmp_path: Path) -> None:

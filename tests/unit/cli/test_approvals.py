@@ -140,7 +140,37 @@ def test_hunks_are_chosen_one_by_one(
     assert (decision.hunks, decision.content_hash) == ([2], "shown")
     said = capsys.readouterr().err
     assert "hunk 1 of 2" in said
-    assert "Take hunk 2 of 2? [y/N] " in said
+    assert "Take hunk 2 of 2? [y/N, or all that you take: 1,2] " in said
+
+
+def test_hunks_are_chosen_by_their_numbers_and_what_is_not_understood_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = _change(None).model_copy(update={"diff": TWO_HUNKS})
+    _type(monkeypatch, "h", "maybe", "3", "-", "1,2", "a")
+
+    decision = ask_for_decision(change)
+
+    assert decision is not None
+    assert decision.hunks == [1, 2]
+    assert capsys.readouterr().err.count("Answer y or n, or with numbers from 1 to 2.") == 3
+
+
+def test_an_edit_begins_with_the_hunks_that_were_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho c >> "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    proposed = "A\n" + "x\n" * 20 + "B\n"
+    change = _change(None).model_copy(update={"diff": TWO_HUNKS, "content": proposed})
+    _type(monkeypatch, "h", "2", "e", "a")
+
+    decision = ask_for_decision(change)
+
+    assert decision is not None
+    assert (decision.content, decision.hunks) == ("a\n" + "x\n" * 20 + "B\nc\n", None)
 
 
 def test_without_a_choice_of_hunks_the_whole_change_is_asked_for_again(

@@ -108,6 +108,9 @@ def test_the_demo_prints_what_the_readme_shows(demo_folder: Path) -> None:
     for line in shown:
         text = html.unescape(re.sub(r"</?tspan.*?>", "", line))
         assert _without_numbers(text) in printed, "Run 'make screens'."
+    for command_after in re.findall(r"^idea ((?:list|report) .*)", README, re.MULTILINE):
+        seen = idea(*shlex.split(command_after), env={}, folder=demo_folder)
+        assert (seen.returncode, "urban beekeepers" in seen.stdout) == (0, True), command_after
 
 
 def _without_numbers(text: str) -> str:

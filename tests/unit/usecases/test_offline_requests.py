@@ -10,13 +10,14 @@ import pytest
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.models import NO_MODEL, SET_KEY
 from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.usecases.explore import explore
 from idea_explorer.usecases.publish import publish
 from idea_explorer.usecases.submit import submit
-from idea_explorer.wiring.engine import OfflineOnRequest, model_ids, request_policy
+from idea_explorer.wiring.engine import OfflineOnRequest, model, model_ids, request_policy
 from tests.fakes.engine import Bench
 from tests.fakes.models import ScriptedModel, says
 
@@ -78,3 +79,13 @@ def test_nobody_but_the_smoke_test_gets_it() -> None:
 def test_the_name_offline_stands_for_itself_whatever_the_provider() -> None:
     assert model_ids(CLAUDE) == {**MODELS, "offline": OFFLINE}
     assert set(model_ids(Settings(model_provider="offline")).values()) == {OFFLINE}
+
+
+def test_the_offline_model_never_answers_in_the_name_of_another(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, model(Settings(model_provider="offline")))
+
+    failed = run(bench, ExploreRequest(idea="Tea"), "ada")
+
+    assert (failed.status, failed.run.stats.steps, failed.run.stats.cost_usd) == ("failed", 0, 0)
+    assert failed.run.receipt is not None
+    assert failed.run.receipt.message == f"{NO_MODEL} {SET_KEY}"

@@ -333,13 +333,21 @@ def test_the_offline_model_plans_too(tmp_path: Path) -> None:
     planning = Planning(tmp_path, OfflineModel(), review=True)
     waiting = planning.explore()
     waiting = planning.decide(waiting, decision="reject", reason="What about the rent?")
-    assert "What about the rent?" in planning.asked(waiting)[1].proposal.content
+    planned = planning.asked(waiting)[1].proposal.content
+    assert "1. What about the rent?: what does" in planned
     done = planning.decide(waiting, decision="approve")
     assert done.run.outcome == "completed"
     assert [record.name for record in done.run.stats.tool_calls] == [
         "write_plan", "write_plan", "list_research", "search_research", "read_research",
     ]  # fmt: skip
     assert isinstance(planning.bench.engine.model, OfflineModel)
+
+
+def test_a_rejection_without_a_reason_is_no_question_of_an_offline_plan(tmp_path: Path) -> None:
+    planning = Planning(tmp_path, OfflineModel(), review=True)
+    waiting = planning.decide(planning.explore(), decision="reject")
+    first, second = (approval.proposal.content for approval in planning.asked(waiting))
+    assert first == second
 
 
 def test_a_scripted_run_is_replayed(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from idea_explorer.cli.decisions import (
     describe_decision,
     format_change,
     format_diff,
+    read_numbers,
 )
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.streams import print_coloured, until_reader_leaves, warn
@@ -94,7 +95,7 @@ def _read_decision(arguments: argparse.Namespace) -> DecisionRequest:
 
 def _read_numbers(text: str) -> list[int]:
     try:
-        return [int(number) for number in text.replace(",", " ").split()]
+        return read_numbers(text)
     except ValueError as error:
         raise InvalidRequestError("--hunks takes numbers, such as 1,3.") from error
 

@@ -6,18 +6,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from idea_explorer.api.approvals import ApprovalPreview, ApprovalView
 from idea_explorer.cli.streams import print_coloured, warn
-from idea_explorer.domain.approvals import DONE
-from idea_explorer.domain.diffs import count_hunks
+from idea_explorer.domain.approvals import DONE, describe_approval
+from idea_explorer.domain.diffs import count_hunks, select_hunks
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.text import one_line
 from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
 HUNKS_QUESTION = "[a]pprove, choose [h]unks, [e]dit, [r]eject, or decide [l]ater? "
+ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": False}
 MAX_DESCRIPTION = 500
 CAREFUL = "Careful!"
 CHECK_LINES = 20  # of what a check printed; the exploration's events have more
@@ -46,7 +48,7 @@ def ask_for_decision(approval: ApprovalView, preview: PreviewEdit) -> DecisionRe
                     edit = EditRequest(hunks=_choose_hunks(approval.diff) or None)
                     shown = _preview(edit, preview)
                 case "e" if _can_edit(approval):
-                    content = _edit(edit.content or approval.content or "", approval.path)
+                    content = _edit(_text_so_far(approval, edit), approval.path)
                     if content is not None:
                         edit = EditRequest(content=content)
                         shown = _preview(edit, preview)
@@ -58,6 +60,20 @@ def ask_for_decision(approval: ApprovalView, preview: PreviewEdit) -> DecisionRe
                     pass
     except (EOFError, KeyboardInterrupt):
         return None
+
+
+def _text_so_far(approval: ApprovalView, edit: EditRequest) -> str:
+    """What the editor begins with: their own text, or the proposal with the hunks that they chose."""
+    proposed = approval.content or ""
+    if edit.content is not None:
+        return edit.content
+    if edit.hunks is None:
+        return proposed
+    try:
+        return select_hunks(proposed, approval.diff, edit.hunks)
+    except ValueError:  # a diff that was cut
+        warn("The change is too large to edit a part of it: this is the whole of it.")
+        return proposed
 
 
 def _can_edit(approval: ApprovalView) -> bool:
@@ -79,11 +95,34 @@ def _choose_hunks(diff: str) -> list[int]:
     chosen: list[int] = []
     for number, lines in enumerate(hunks, 1):
         print_coloured(_format_lines(lines), sys.stderr)
-        if _ask(f"Take hunk {number} of {len(hunks)}? [y/N] ").lower()[:1] == "y":
+        answer = _ask_about_hunk(number, len(hunks))
+        if isinstance(answer, list):
+            return answer
+        if answer:
             chosen.append(number)
     if not chosen:
         warn("No hunk was chosen: the whole change is up for decision again.")
     return chosen
+
+
+def _ask_about_hunk(number: int, total: int) -> bool | list[int]:
+    """Whether to take it, or the numbers of all that are to be taken; asks until it understands."""
+    while True:
+        said = _ask(
+            f"Take hunk {number} of {total}? [y/N, or all that you take: 1,{total}] "
+        ).lower()
+        if said in ANSWERS:
+            return ANSWERS[said]
+        with suppress(ValueError):
+            numbers = read_numbers(said)
+            if numbers and set(numbers) <= {*range(1, total + 1)}:
+                return numbers
+        warn(f"Answer y or n, or with numbers from 1 to {total}.")
+
+
+def read_numbers(text: str) -> list[int]:
+    """Of hunks, as in `1,3`; raises ValueError."""
+    return [int(number) for number in text.replace(",", " ").split()]
 
 
 def _split_hunks(diff: str) -> Iterator[list[str]]:
@@ -215,7 +254,8 @@ def describe_decision(view: ApprovalView) -> str:
         return f"{view.path}: {view.status}: {view.message}"
     if not view.applied_at:
         return f"{view.path}: {view.status}"
-    commit = f" and committed as {view.commit[:SHORT_SHA]}" if view.commit else ""
-    return (
-        f"{view.path}: approved and {DONE[view.kind]}{commit}{view.message and f'. {view.message}'}"
-    )
+    how = describe_approval(edited=view.edited, in_part=bool(view.hunks))
+    done = f"{how} and {DONE[view.kind]}"
+    if view.commit:
+        done = f"{how}, {DONE[view.kind]} and committed as {view.commit[:SHORT_SHA]}"
+    return f"{view.path}: {done}{view.message and f'. {view.message}'}"

@@ -98,7 +98,8 @@ def list_all(arguments: argparse.Namespace) -> int:
         print(line)
     if not listing.explorations:
         filtered = filters.keys() - {"limit"}
-        warn("No exploration matches." if filtered else "There are no explorations yet.")
+        none_yet = f"There are no explorations yet. {target.place}".rstrip()
+        warn("No exploration matches." if filtered else none_yet)
     if listing.cursor:
         same = "".join(f" --{name} {filters[name]}" for name in filters if name != "cursor")
         rest = f"{same}{target.options}"
@@ -204,8 +205,7 @@ def _next_steps(target: Target, details: Details, arguments: argparse.Namespace)
     if resend := suggest_resend(details, name):
         yield resend
     if details.status == "awaiting_approval":
-        pending = [a.path for a in target.approvals(details.id) if a.status == "pending"]
-        yield suggest_decision(pending, name)
+        yield _describe_wait(target, details.id)
     if details.status in {"queued", "running"}:
         yield f"No process is running it any more. Continue with: idea resume {name}"
     printed = details.status != "failed" and (arguments.json or arguments.quiet)
@@ -221,11 +221,20 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
         print_json(found)
         return
     details = parse_details(found)
-    print(
-        details.status
-        if arguments.quiet
-        else "\n".join(format_details(details, target.name(details.id)))
-    )
+    if arguments.quiet:
+        print(details.status)
+        return
+    print("\n".join(format_details(details, target.name(details.id))))
+    if details.status == "awaiting_approval":
+        print(_describe_wait(target, details.id))
+
+
+def _describe_wait(target: Target, exploration_id: str) -> str:
+    """What a run waits for, and the command for it."""
+    pending = [a for a in target.approvals(exploration_id) if a.status == "pending"]
+    if not pending:
+        return f"Everything is decided. {target.describe_next(exploration_id)}"
+    return suggest_decision(pending, target.name(exploration_id))
 
 
 def _follow(

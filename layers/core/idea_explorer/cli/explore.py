@@ -208,7 +208,7 @@ class LocalRunner:
         mode = f"/{request.mode}" if request.spec.takes("mode") else ""
         depth = f" · {request.depth}" if request.depth_limits else ""
         stats = exploration.run.stats
-        begins = "Continuing" if stats.steps else "Exploring"
+        begins = "Continuing" if exploration.run.started_at else "Exploring"
         screen.line(f"{begins}: {one_line(request.idea, 80)}", "bold")
         screen.line(
             f"{request.toolset}{mode}{depth} · {model} · deadline {request.seconds} s", "dim"

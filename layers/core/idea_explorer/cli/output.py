@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -19,6 +20,9 @@ from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import make_printable, one_line, pluralize, unescape_prose
 from idea_explorer.domain.toolsets import TOOLSETS
+
+if TYPE_CHECKING:
+    from idea_explorer.api.approvals import ApprovalView
 
 EXIT: dict[Status, int] = {
     "completed": 0,
@@ -257,13 +261,22 @@ def suggest_resend(details: Details, name: str) -> str | None:
     )
 
 
-def suggest_decision(paths: list[str], name: str) -> str:
-    files = ", ".join(dict.fromkeys(paths))
+def suggest_decision(pending: "Sequence[ApprovalView]", name: str) -> str:
+    asked, see = _name_decisions(pending)
     return (
-        f"Your decision is needed on {files}. See the changes with `idea approve {name} --list`,"
+        f"Your decision is needed on {asked}. {see} with `idea approve {name} --list`,"
         f' decide with `idea approve {name}` or `idea reject {name} --reason "…"`,'
         f" then continue with `idea resume {name}`."
     )
+
+
+def _name_decisions(pending: "Sequence[ApprovalView]") -> tuple[str, str]:
+    kinds = {approval.kind for approval in pending}
+    if kinds == {"plan"}:
+        return "the plan", "Read it"
+    if kinds == {"checks"}:
+        return "the repository's checks", "See their commands"
+    return ", ".join(dict.fromkeys(approval.path for approval in pending)), "See the changes"
 
 
 def terminal_width() -> int | None:

@@ -136,7 +136,9 @@ def _add_report_options(command: argparse.ArgumentParser) -> None:
         help="Markdown, a web page, or data; of a playlist, m3u, csv or json",
     )
     command.add_argument(
-        "--output", metavar="FILE", help="write it there; its ending may say the format"
+        "--output",
+        metavar="FILE",
+        help="write it there; its ending says the format unless --format does",
     )
     command.add_argument("--open", action="store_true", help="show it in the browser as a page")
 

@@ -14,7 +14,14 @@ from idea_explorer.domain.playlist import export
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.wiring.local import private_page
 
-FORMATS = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+FORMATS = {
+    ".md": "md",
+    ".markdown": "md",
+    ".txt": "md",
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+}
 PLAYLIST_FORMATS = {".m3u": "m3u", ".m3u8": "m3u", ".csv": "csv"}
 
 
@@ -58,7 +65,13 @@ def _choose_format(arguments: argparse.Namespace) -> str | None:
     form: str | None = arguments.format
     if form is None and arguments.output:
         ending = Path(arguments.output).suffix.lower()
-        form = {**FORMATS, **PLAYLIST_FORMATS}.get(ending, "md")
+        known = {**FORMATS, **PLAYLIST_FORMATS, "": "md"}
+        if ending not in known:
+            raise InvalidRequestError(
+                f"--output: a report cannot be written as {ending}, only as"
+                f" {', '.join(filter(None, known))}, or with another ending in the form that --format names."
+            )
+        form = known[ending]
     if arguments.open and form not in {None, "html"}:
         raise InvalidRequestError(
             "--open shows the report as a page, so it goes with --format html alone."

@@ -92,6 +92,8 @@ def _options(
 def _format_hit(number: int, hit: Similar, path: str) -> list[str]:
     """A document's own words may hold anything; they are wrapped as they will be shown."""
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
-    text = make_printable(f"  {number}  {one_line(hit.title, 80)} ({one_line(facts, 100)})")
+    has_title = hit.title != hit.path
+    title = hit.title if has_title else path
+    text = make_printable(f"  {number}  {one_line(title, 80)} ({one_line(facts, 100)})")
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return [*wrap(text, width, 5), f"     {path}"]
+    return [*wrap(text, width, 5), *([f"     {path}"] if has_title else [])]

@@ -27,6 +27,14 @@ DONE: dict[ProposalKind, str] = {
     "checks": "allowed",
 }
 BASE_MOVED = "base_moved"
+
+
+def describe_approval(*, edited: bool, in_part: bool) -> str:
+    if not edited:
+        return "approved"
+    return "approved in part" if in_part else "approved after an edit"
+
+
 _BOM = "\ufeff"
 # Two slashes alone are an operator, a comment or part of a path as well.
 _ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
@@ -190,6 +198,11 @@ class Approval(DomainModel, frozen=True):
     def is_edited(self) -> bool:
         """Whether the person changed the proposed content."""
         return self.content is not None and self.content != self.proposal.content
+
+    @property
+    def how(self) -> str:
+        """How it was approved, in a sentence."""
+        return describe_approval(edited=self.is_edited, in_part=bool(self.hunks))
 
     @property
     def approved_content(self) -> str:

@@ -15,6 +15,8 @@ from idea_explorer.domain.json import JsonObject
 Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
 RequestEffort: TypeAlias = Literal["low", "medium", "high"]
 VERIFIER = "haiku"  # the name of the model that judges what rules cannot verify
+NO_MODEL = "This exploration began with a model, and no model is set up here to go on with it."
+SET_KEY = "Set ANTHROPIC_API_KEY, then resume it."
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
 # A summary of the thinking is shown as progress; the API leaves it out by default.

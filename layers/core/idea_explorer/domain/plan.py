@@ -13,6 +13,7 @@ from idea_explorer.domain.text import fold, one_line, pluralize
 
 WRITE_PLAN = "write_plan"  # the tool
 PLAN_FIRST = "plan_first"  # the error type of a call that came before the plan
+REJECTED = "The plan was rejected"  # and a colon before the reason, if there is one
 PLAN_PATH = "plan.md"  # what a proposed plan is called where a change has its file
 MAX_QUESTIONS = 8
 MAX_ITEMS = 12  # of every other list

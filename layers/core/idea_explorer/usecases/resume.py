@@ -2,9 +2,11 @@
 
 from datetime import datetime
 
+from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.models import NO_MODEL, SET_KEY
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import RESUMABLE, Status
 from idea_explorer.usecases.deps import Deps
@@ -30,6 +32,7 @@ def resume(
     if wanted.deadline_seconds is not None:
         deps.policy.check_deadline(wanted.deadline_seconds)
     if before.status in RESUMABLE and not _written_outcome(before):
+        _check_model(before, deps)
         deps.policy.check_resume(_with_limits(before, wanted), before)
         deps.policy.check_quota(owner, now)
     queued = deps.explorations.take_over(
@@ -45,6 +48,8 @@ def resume(
 def claim(exploration: Exploration, deps: Deps) -> Exploration:
     """Take over an abandoned run. Raises ConflictError where another command was first."""
     deps.policy.check_access(exploration)
+    if not (exploration.cancel_requested or exploration.run.outcome):  # else no model is called
+        _check_model(exploration, deps)
 
     def unclaimed(current: Exploration) -> Exploration:
         if current.lease != exploration.lease:
@@ -52,6 +57,15 @@ def claim(exploration: Exploration, deps: Deps) -> Exploration:
         return current
 
     return deps.explorations.take_over(exploration.id, unclaimed)
+
+
+def _check_model(exploration: Exploration, deps: Deps) -> None:
+    """What a model began, only a model goes on with: the offline one would replace its report."""
+    if deps.policy.model_ids.get(exploration.request.model) != OFFLINE:
+        return
+    entries = deps.transcripts.open(exploration.id, exploration.lease).entries
+    if entries and State(entries).opening.model_id != OFFLINE:
+        raise ConflictError(NO_MODEL, hint=SET_KEY)
 
 
 def _same_run(exploration: Exploration, run: int) -> Exploration:

@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.errors import ConfigurationError
+from idea_explorer.domain.errors import AuthFailedError, ConfigurationError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.models import NO_MODEL, SET_KEY
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock
@@ -44,15 +45,18 @@ CHECKED_SECONDS = 30.0  # in which a research repository that could be used is n
 
 def model(settings: Settings) -> Model:
     """The model of the provider that is configured."""
-    if not settings.uses_claude:
-        from idea_explorer.adapters.offline import OfflineModel
+    return OfflineOnRequest(claude(settings) if settings.uses_claude else NoClaude())
 
-        return OfflineModel()
-    return OfflineOnRequest(claude(settings))
+
+class NoClaude:
+    """Where no model is configured: the offline model never answers in the name of another."""
+
+    def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
+        raise AuthFailedError(NO_MODEL, hint=SET_KEY)
 
 
 class OfflineOnRequest:
-    """Claude, and the offline model for the one request that asks for it: a smoke test."""
+    """Claude, and the offline model for explorations that began with it."""
 
     def __init__(self, claude: Model) -> None:
         self._claude = claude

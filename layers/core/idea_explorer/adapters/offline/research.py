@@ -9,17 +9,17 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject, text_of
-from idea_explorer.domain.plan import WRITE_PLAN
+from idea_explorer.domain.plan import REJECTED, WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
+from idea_explorer.domain.verification.cited import find_sentences
 
 DOCUMENTS_READ = 3
 PLANNED = 4  # questions, as many as a deep exploration has branches
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
-# Always matches, so that no part of a line is read twice.
-_SENTENCE = re.compile(r"([^.!?\n]++)([.!?](?=\s|$))?")
 MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
+ENDS = (".", "!", "?", "…")
 _MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
 # Sections that say how a report was made, and what to do next.
@@ -74,8 +74,9 @@ def _plan(conversation: Conversation) -> JsonObject:
     subject = one_line(conversation.idea, 200)
     tool = "search_research" if "search_research" in conversation.tools else "web_search"
     sections = BUSINESS if "## Verdict" in conversation.system else EXPLORATION
-    reasons = [text_of(result.payload.get("message")) for result in conversation.failed()]
-    asked = [*(one_line(reason, 300) for reason in reasons), *sections][:PLANNED]
+    failed = [text_of(result.payload.get("message")) for result in conversation.failed()]
+    reasons = [message.partition(f"{REJECTED}: ")[2] for message in failed]
+    asked = [*(one_line(reason, 300) for reason in reasons if reason), *sections][:PLANNED]
     return {
         "must_know": [f"What is known about: {subject}"],
         "sub_questions": [
@@ -168,25 +169,34 @@ def _scored(
     sources: list[Source], section: list[str], idea: list[str]
 ) -> Iterable[tuple[int, str, Source]]:
     for source in sources:
-        for line in _list_findings(source.text):
-            for words, end in _SENTENCE.findall(line):
-                if not end or len(words) < MIN_SENTENCE:
-                    continue
-                sentence = _MARKUP.sub(r"\1", words[-MAX_SENTENCE:] + end).strip()
-                lowered = sentence.lower()
-                about = sum(word.lower() in lowered for word in section)
-                if about and sentence:
-                    yield 3 * about + 2 * sum(word in lowered for word in idea), sentence, source
+        for sentence in _list_findings(source.text):
+            lowered = sentence.lower()
+            about = sum(word.lower() in lowered for word in section)
+            if about:
+                yield 3 * about + 2 * sum(word in lowered for word in idea), sentence, source
 
 
 def _list_findings(text: str) -> Iterator[str]:
-    """The lines that may say something about the subject, without those that a report says about itself."""
+    """The whole sentences that may say something about the subject, without markup and citations."""
+    for found in find_sentences(_select_findings(text)):
+        said, cites, cited = found.text.rpartition(" ([")
+        raw = said if cites and cited.endswith("))") else found.text
+        if MIN_SENTENCE <= len(raw) <= MAX_SENTENCE:
+            sentence = " ".join(_MARKUP.sub(r"\1", raw).split())
+            if sentence.rstrip("\"'”’»)").endswith(ENDS):
+                yield sentence
+
+
+def _select_findings(text: str) -> str:
+    """The text without tables, quotations, headings, and what a report says about itself."""
+    lines: list[str] = []
     skipped = False
     for line in text.splitlines():
         if line.startswith("#"):
             skipped = line.strip("# ") in ABOUT_ITSELF
-        elif not (skipped or len(line) < MIN_SENTENCE or line.startswith((">", "|"))):
-            yield line
+        left_out = skipped or line.startswith(("#", ">", "|"))
+        lines.append("" if left_out else line)
+    return "\n".join(lines)
 
 
 def _verdict(sources: list[Source]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import ValidationError
 
+from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import AnyEvent, parse_event
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
@@ -111,6 +112,11 @@ class Target(Protocol):
         """What the next command needs to be about this target, whatever is exported; begins with a space."""
         ...
 
+    @property
+    def place(self) -> str:
+        """Where it looks, for somebody who finds nothing there; empty where they know."""
+        ...
+
     def name(self, exploration_id: str) -> str:
         """The exploration as the arguments of the next command have to name it."""
         ...
@@ -126,7 +132,10 @@ def choose_target(arguments: argparse.Namespace) -> Target:
     from idea_explorer.cli.targets.ids import complete_ids
 
     target = _choose(arguments)
-    complete_ids(arguments, target)
+    try:
+        complete_ids(arguments, target)
+    except MissingError as error:
+        raise MissingError(error.message, hint=error.hint or target.place) from error
     return target
 
 

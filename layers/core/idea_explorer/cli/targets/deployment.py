@@ -227,6 +227,10 @@ class DeploymentTarget:
     def options(self) -> str:
         return f" --profile {self._profile}" if self._profile else ""
 
+    @property
+    def place(self) -> str:
+        return ""
+
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
 

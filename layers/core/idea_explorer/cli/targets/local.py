@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -206,6 +207,7 @@ class LocalTarget:
     def revert(self, exploration_id: str) -> Undone:
         from idea_explorer.usecases.revert import revert
         from idea_explorer.wiring import publishing
+        from idea_explorer.wiring.toolsets import folder_layout
 
         try:
             exploration = self.find(exploration_id)
@@ -216,7 +218,15 @@ class LocalTarget:
             known = ExplorationId(exploration_id)
             reverter = publishing.reverter(self._settings, ExploreRequest(idea=exploration_id))
             return reverter.propose_revert(known, since=decode_time(known))
-        return revert(exploration, self._deps)
+        if self._settings.uses_github or not exploration.request.spec.publishes_documents:
+            return revert(exploration, self._deps)
+        locate = folder_layout(self._settings).locate  # as it is before the report is gone
+        undone = revert(exploration, self._deps)
+        return replace(
+            undone,
+            files=[*map(locate, undone.files)],
+            uncommitted=[*map(locate, undone.uncommitted)],
+        )
 
     def has(self, exploration_id: str) -> bool:
         try:
@@ -240,6 +250,11 @@ class LocalTarget:
         folder = f" --research {shlex.quote(self._research)}" if self._research else ""
         here = " --local" if would_use_deployment() else ""
         return f"{folder}{here}"
+
+    @property
+    def place(self) -> str:
+        folder = self._settings.research_dir.resolve()
+        return f"This command looked in {folder}; to look in another folder, add --research DIR."
 
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"

@@ -15,7 +15,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.plan import count_questions, parse_plan
+from idea_explorer.domain.plan import REJECTED, count_questions, parse_plan
 from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
@@ -103,7 +103,7 @@ def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
     """What the model gets: the plan as it stands after an edit, or why it has to write another."""
     if approval.decision == "reject":
         because = f": {approval.reason}" if approval.reason else "."
-        message = f"The plan was rejected{because}"
+        message = f"{REJECTED}{because}"
         return ToolResult.failure("rejected", message, hint="Write another plan that meets this.")
     if approval.decision == "expire":
         return ToolResult.failure(EXPIRED, "Nobody decided on the plan in time.")
@@ -113,10 +113,9 @@ def _plan_outcome(exploration: Exploration, approval: Approval) -> ToolResult:
     plan = parse_plan(approval.approved_content, most=most, ignore_strays=True)
     if approval.is_edited:
         fields["plan"] = plan.model_dump(mode="json")
-    how = "approved after an edit" if approval.is_edited else "approved"
     count = pluralize(len(plan.sub_questions), "question")
     fields["message"] = "Follow this plan now."
-    return ToolResult.success(fields, f"Plan with {count} {how}")
+    return ToolResult.success(fields, f"Plan with {count} {approval.how}")
 
 
 def _refuse_to_write(_: Exploration) -> ChangeWriter:
@@ -150,8 +149,9 @@ def _outcome(approval: Approval) -> ToolResult:
     }
     if approval.is_edited:
         fields |= _describe_edit(approval)
-    how = "approved after an edit" if approval.is_edited else "approved"
-    return ToolResult.success(fields, f"{proposal.path} {how} and {DONE[proposal.kind]}")
+    if approval.hunks:
+        fields["hunks"] = [*approval.hunks]
+    return ToolResult.success(fields, f"{proposal.path} {approval.how} and {DONE[proposal.kind]}")
 
 
 def _describe_edit(approval: Approval) -> JsonObject:
