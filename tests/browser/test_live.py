@@ -15,6 +15,7 @@ from idea_explorer.domain.events import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import Plan, SubQuestion
+from idea_explorer.domain.run import Stats
 from tests.browser.driver import Browser
 from tests.browser.stage import TOKEN, Stage, begun, called, failed, said, step
 from tests.browser.test_accessibility import findings
@@ -64,6 +65,8 @@ def running(stage: Stage) -> Exploration:
     going = stage.running(
         idea="A subscription box for urban beekeepers", max_cost_usd=1.0, depth="deep"
     )
+    going = going.replace(stats=Stats(steps=1, cost_usd=0.03))
+    stage.api.store.save(going)
     document: JsonObject = {"path": "market/hives.md", "title": "Hives", "content": "12,000 people"}
     stage.tell(
         going,

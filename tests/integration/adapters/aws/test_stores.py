@@ -158,6 +158,7 @@ def lossy(aws: Settings) -> LossyDynamoDB:
 @pytest.fixture
 def transcripts(aws: Settings, lossy: LossyDynamoDB, stores: Deps) -> CloudTranscripts:
     assert isinstance(stores.transcripts, CloudTranscripts)
+    assert aws.table_name
     return CloudTranscripts(
         Table(aws.table_name, lambda: lossy, ManualClock()), stores.transcripts._bucket
     )

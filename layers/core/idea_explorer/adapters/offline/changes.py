@@ -59,12 +59,12 @@ def _find_edits(idea: str) -> dict[str, dict[str, str]]:
 
 
 def _edit(path: str, wanted: dict[str, str], lines: list[str], description: str) -> ToolUse:
+    as_given: list[JsonObject] = [{"old": old, "new": new} for old, new in wanted.items()]
     return ToolUse(
         "edit_file",
         {
             "path": path,
-            "replacements": _replace_everywhere(wanted, lines)
-            or [{"old": old, "new": new} for old, new in wanted.items()],
+            "replacements": [*(_replace_everywhere(wanted, lines) or as_given)],
             "description": description,
         },
     )
