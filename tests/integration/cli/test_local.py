@@ -1,6 +1,7 @@
 """Without IDEA_API_URL, the commands on explorations work on those of this machine."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,20 @@ def test_notes_are_called_by_their_paths_in_the_folder(idea: Idea, tmp_path: Pat
         code, out, _ = idea("revert", "last", "--research", "notes")
         assert (code, out.startswith(f"{said}: {report.parent.name}/")) == (0, True)
         assert "ideas/" not in out
+
+
+def test_a_toolset_without_depths_is_not_told_to_use_one(idea: Idea) -> None:
+    code, _, err = idea("explore", "--toolset", "assistant", "--review-plan", "What is 6*7?")
+    assert (code, err) == (
+        2,
+        "idea: --review-plan: only the research toolset plans its research.\n",
+    )
+
+
+def test_the_tool_that_is_suggested_can_be_called(idea: Idea) -> None:
+    err = idea("tool")[2]
+    suggested = shlex.split(err.partition("or try: idea ")[2].strip().removesuffix("."))
+    assert idea(*suggested)[0] == 0
 
 
 def test_only_a_deployment_takes_submissions(idea: Idea) -> None:

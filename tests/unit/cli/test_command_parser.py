@@ -15,6 +15,12 @@ from idea_explorer.cli import main
         (["explore", "Tea", "--effrot=low"], "--effrot=low. Did you mean '--effort'?"),
         (["report", "last", "--format", "htm"], "--format cannot be 'htm'. Did you mean 'html'?"),
         (["completion", "tcsh"], "Choose one of: bash, zsh, fish."),
+        (["completion"], "the following arguments are required: shell"),
+        (["list", "--limit", "x"], "--limit takes a whole number, not 'x'."),
+        (
+            ["explore", "Tea", "--max-cost-usd", "2,50"],
+            "--max-cost-usd takes a number, not '2,50'.",
+        ),
     ],
 )
 def test_what_was_meant_is_suggested(
@@ -24,7 +30,9 @@ def test_what_was_meant_is_suggested(
         main(arguments)
 
     assert ended.value.code == 2
-    assert sentence in " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split())
+    assert sentence in said
+    assert "shell, words" not in said
 
 
 def test_a_secret_on_the_command_line_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+
 
 class CommandParser(argparse.ArgumentParser):
     @property
@@ -25,6 +27,14 @@ class CommandParser(argparse.ArgumentParser):
         given = next((word for word in unknown if word.startswith("--")), "").partition("=")[0]
         options = [name for name in self.options if name.startswith("--")]
         self.error(f"unrecognized arguments: {' '.join(unknown)}{suggest(given, options)}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)  # type: ignore[misc]
+        except argparse.ArgumentError:
+            if action.type not in NUMBERS:
+                raise
+            self.error(f"{self._name(action)} takes {NUMBERS[action.type]}, not '{arg_string}'.")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

@@ -24,7 +24,9 @@ def call(arguments: argparse.Namespace) -> int:
     tool is answered like any other call."""
     if not arguments.stdin and not arguments.name:
         raise InvalidRequestError(
-            "Name a tool.", hint='Try: idea tool read_research \'{"path": "market.md"}\'.'
+            "Name a tool.",
+            hint="See them all with `idea tools`, or try:"
+            """ idea tool --toolset assistant calculator '{"expression": "6*7"}'.""",
         )
     given = {} if arguments.stdin else _parse_input(arguments.input)
     settings = read_settings(arguments.research, reads_research=True)

@@ -24,11 +24,12 @@ def add_user_commands(commands: "Commands") -> None:
         commands, "completion", "completion.run", "print a script that completes commands with TAB"
     )
     completion.add_argument("shell", choices=SHELLS)
-    completion.add_argument(
+    words = completion.add_argument(
         "words",
         nargs=argparse.REMAINDER,
         help="print what may follow these words instead; the scripts call that",
     )
+    words.required = False  # which argparse says of every argument that takes the rest
     topics = add_command(commands, "help", "help.run", "explain a topic or a command")
     topics.add_argument("topic", nargs="?", help=f"{', '.join(TOPICS)}, or the name of a command")
 

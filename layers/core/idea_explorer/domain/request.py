@@ -164,7 +164,7 @@ class ExploreRequest(DomainModel, extra="forbid", frozen=True, strict=True):
         if self.update and not self.spec.takes("update"):
             takers = " or ".join(toolsets_taking("update"))
             raise ValueError(f"'update' is for the {takers} toolset.")
-        if self.review_plan and not self.plans:
+        if self.review_plan and self.depth_limits and not self.plans:
             planning = " or ".join(name for name, depth in DEPTHS.items() if depth.plans)
             raise ValueError(f"'review_plan' needs a plan: use the depth {planning}.")
         return self
