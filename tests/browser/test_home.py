@@ -93,14 +93,6 @@ def test_home_shows_what_is_there_and_what_waits(tab: Browser, filled: Stage) ->
     assert not tab.complaints()
 
 
-def test_home_says_at_least_where_not_everything_is_added_up(
-    tab: Browser, filled: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spend, "MAX_EXPLORATIONS", 2)
-    tab.sign_in(filled.url, TOKEN)
-    tab.sees("at least $0.43", "section[aria-labelledby=spend]")
-
-
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:
     tab.sign_in(stage.url, TOKEN)
     tab.sees("You have no explorations yet")
@@ -161,6 +153,14 @@ def test_the_library_is_searched_and_read(tab: Browser, filled: Stage) -> None:
     tab.go("#/research?search=nothing%20like%20it")
     tab.sees("No matches")
     assert not tab.complaints()
+
+
+def test_home_says_at_least_where_not_everything_is_added_up(
+    tab: Browser, filled: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spend, "MAX_EXPLORATIONS", 2)
+    tab.sign_in(filled.url, TOKEN)
+    tab.sees("at least $0.43", "section[aria-labelledby=spend]")
 
 
 def test_home_leads_to_a_search_of_the_library(tab: Browser, filled: Stage) -> None:
