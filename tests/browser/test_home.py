@@ -233,14 +233,6 @@ def test_the_library_is_searched_and_read(tab: Browser, filled: Stage) -> None:
     assert not tab.complaints()
 
 
-def test_home_says_at_least_where_not_everything_is_added_up(
-    tab: Browser, filled: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spend, "MAX_EXPLORATIONS", 2)
-    tab.sign_in(filled.url, TOKEN)
-    tab.sees("at least $0.43", "section[aria-labelledby=spend]")
-
-
 def test_home_leads_to_a_search_of_the_library(tab: Browser, filled: Stage) -> None:
     tab.sign_in(filled.url, TOKEN)
     tab.find(".quick input").send_keys("rooftop", Keys.ENTER)

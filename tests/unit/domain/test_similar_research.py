@@ -80,6 +80,7 @@ def test_a_hit_carries_what_a_person_decides_by(index: DocumentIndex) -> None:
     assert best.model_dump() == {
         "path": "ideas/2026-06-09-local-honey-marketplace-for-small-apiaries/research.md",
         "title": "Local honey marketplace for small apiaries",
+        "idea": "Local honey marketplace for small apiaries",
         "verdict": "PASS",
         "date": "2026-06-09",
         "score": 1.0,

@@ -234,6 +234,7 @@ NOT_MEASURED = {
     "adapters.checks.commands._COLOURS": "reads the last 64 KB, and each of its bytes once",
     "adapters.dynamodb.table.Table": OURS,
     "adapters.github.revert._REVERTS": FIXED,
+    "adapters.offline.changes._replace_everywhere": FIXED,
     "adapters.http.public._CHARSET": "a header, which the HTTP client bounds",
     "adapters.music.embedders._CONCEPT": OURS,
     "adapters.records._TIME": FIXED,

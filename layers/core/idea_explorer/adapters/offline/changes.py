@@ -59,14 +59,11 @@ def _find_edits(idea: str) -> dict[str, dict[str, str]]:
 
 
 def _edit(path: str, wanted: dict[str, str], lines: list[str], description: str) -> ToolUse:
-    as_given: list[JsonObject] = [{"old": old, "new": new} for old, new in wanted.items()]
+    everywhere = _replace_everywhere(wanted, lines)
+    one_by_one: list[JsonObject] = [{"old": old, "new": new} for old, new in wanted.items()]
     return ToolUse(
         "edit_file",
-        {
-            "path": path,
-            "replacements": [*(_replace_everywhere(wanted, lines) or as_given)],
-            "description": description,
-        },
+        {"path": path, "replacements": [*(everywhere or one_by_one)], "description": description},
     )
 
 
