@@ -30,7 +30,8 @@ from idea_explorer.domain.similar_research import IndexEntry, index_document
 
 KEY = "research/index.json"
 MAX_RECENT = 200  # documents in the list: about 100 KB, which is read again after every publication
-MAX_AGE = timedelta(days=1)  # changes that people make by hand are indexed a day later
+# what people change by hand is indexed by the first publication after that time, or when the list is full
+MAX_AGE = timedelta(days=1)
 ATTEMPTS = 8
 IDENTITY = "deployment"
 
