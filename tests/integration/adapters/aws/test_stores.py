@@ -157,6 +157,7 @@ def lossy(aws: Settings) -> LossyDynamoDB:
 
 @pytest.fixture
 def transcripts(aws: Settings, lossy: LossyDynamoDB, stores: Deps) -> CloudTranscripts:
+    assert aws.table_name
     assert isinstance(stores.transcripts, CloudTranscripts)
     assert aws.table_name
     return CloudTranscripts(
