@@ -48,8 +48,10 @@ def resume(
 def claim(exploration: Exploration, deps: Deps) -> Exploration:
     """Take over an abandoned run. Raises ConflictError where another command was first."""
     deps.policy.check_access(exploration)
-    if not (exploration.cancel_requested or exploration.run.outcome):  # else no model is called
-        _check_model(exploration, deps)
+    deadline = exploration.run.deadline_at
+    is_late = deadline is not None and deps.clock.now() >= deadline
+    if not (exploration.cancel_requested or exploration.run.outcome or is_late):
+        _check_model(exploration, deps)  # else no model is called
 
     def unclaimed(current: Exploration) -> Exploration:
         if current.lease != exploration.lease:
