@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import boto3
@@ -159,7 +160,6 @@ def lossy(aws: Settings) -> LossyDynamoDB:
 def transcripts(aws: Settings, lossy: LossyDynamoDB, stores: Deps) -> CloudTranscripts:
     assert aws.table_name
     assert isinstance(stores.transcripts, CloudTranscripts)
-    assert aws.table_name
     return CloudTranscripts(
         Table(aws.table_name, lambda: lossy, ManualClock()), stores.transcripts._bucket
     )
@@ -467,3 +467,30 @@ def test_only_records_are_in_the_indexes(aws: Settings, stores: Deps) -> None:
     for index in (BY_OWNER, BY_STATUS):
         found = client.scan(TableName=aws.table_name, IndexName=index)["Items"]
         assert [item["sk"]["S"] for item in found] == [RECORD]
+
+
+@pytest.mark.parametrize("lost", [None, 1, 2, 3])
+@pytest.mark.parametrize("entries", [70, 250])
+def test_a_step_of_any_size_is_stored_once_in_transactions_that_dynamodb_takes(
+    stores: Deps,
+    transcripts: CloudTranscripts,
+    lossy: LossyDynamoDB,
+    running: Exploration,
+    entries: int,
+    lost: int | None,
+) -> None:
+    transcript = transcripts.open(running.id, running.lease)
+    for number in range(entries):
+        transcript.add(said(str(number)))
+        transcript.add_event(ErrorEvent(code="INTERNAL_ERROR", message=str(number)))
+    transcript.set_record(running.replace(title="Bees"))
+    lossy.lost = {lost} if lost else set()
+
+    with suppress(UpstreamTimeoutError):
+        transcript.flush()
+    transcript.flush()
+
+    again = stores.transcripts.open(running.id, running.lease)
+    assert list(again.entries) == [said(str(number)) for number in range(entries)]
+    assert len(stores.events.read(running.id)) == entries
+    assert stores.explorations.load(running.id).run.title == "Bees"

@@ -8,10 +8,11 @@ entry is ever half written, and one that a worker wrote after losing its lease i
 import hashlib
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.dynamodb.events import (
+    MAX_GROUP,
     DumpedEvent,
     EventNumbers,
     check_lease,
@@ -70,23 +71,23 @@ class CloudTranscripts(_TextStore):
         items = self._table.query_all(begins_with(exploration_id, ENTRY))
 
         begun: Batch | None = None
-        groups: list[Sequence[DumpedEvent]] = []  # of its events: those that are not stored yet
+        parts: list[_Part] = []  # of it: those that are not stored yet
 
         def write(batch: "Batch") -> None:
-            nonlocal begun, groups
+            nonlocal begun, parts
             if batch is not begun:
-                begun, groups = batch, split_events(dump_events(batch.events))
+                begun, parts = batch, _split(batch)
             held: list[Write] = [check_lease(exploration_id, lease)]
-            new = [
-                Create(self._entry_item(exploration_id, lease, n, data))
-                for n, data in enumerate(batch.entries, start=batch.number)
-            ]
             try:
-                while len(groups) > 1:
-                    self._numbers.write(exploration_id, held, groups[0])
-                    del groups[0]
-                writes = save_record(batch.record) if batch.record else held
-                self._numbers.write(exploration_id, [*writes, *new], groups[0])
+                while parts:
+                    is_last = len(parts) == 1
+                    writes = save_record(batch.record) if is_last and batch.record else held
+                    new = [
+                        Create(self._entry_item(exploration_id, lease, n, data))
+                        for n, data in enumerate(parts[0].entries, start=parts[0].number)
+                    ]
+                    self._numbers.write(exploration_id, [*writes, *new], parts[0].events)
+                    del parts[0]
             except ConditionNotMetError as refused:
                 raise lease_lost(exploration_id) from refused
 
@@ -107,6 +108,28 @@ class CloudTranscripts(_TextStore):
         keys = [item["object"] for item in items if "object" in item]
         objects = iter(self._bucket.get_all(keys))
         return [next(objects) if "object" in item else item["data"] for item in items]
+
+
+class _Part(NamedTuple):
+    """What one transaction stores of a batch."""
+
+    number: int  # of the first entry
+    entries: Sequence[bytes]
+    events: Sequence[DumpedEvent]
+
+
+def _split(batch: "Batch") -> list[_Part]:
+    """Most often one part. The last one goes with the record."""
+    number, entries = batch.number, batch.entries
+    *early, events = split_events(dump_events(batch.events))
+    parts = [_Part(number, [], group) for group in early]
+    while len(entries) > MAX_GROUP:
+        parts.append(_Part(number, entries[:MAX_GROUP], []))
+        number, entries = number + MAX_GROUP, entries[MAX_GROUP:]
+    if len(entries) + len(events) > MAX_GROUP:
+        parts.append(_Part(number, [], events))
+        events = []
+    return [*parts, _Part(number, entries, events)]
 
 
 class CloudReports(_TextStore):
