@@ -30,7 +30,7 @@ from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import KEY_SECONDS
-from idea_explorer.ports.stores import Action
+from idea_explorer.ports.admission import Action
 
 PREFIX = "submit"
 

@@ -1,6 +1,14 @@
 """What the engine needs from the outside. Adapters implement these protocols, and so do test fakes."""
 
 from idea_explorer.domain.deadline import Clock
+from idea_explorer.ports.admission import (
+    Admission,
+    Idempotency,
+    Slots,
+    Spend,
+    StreamSlots,
+    Waiting,
+)
 from idea_explorer.ports.deployments import (
     Deployment,
     ExecutionInfo,
@@ -39,23 +47,17 @@ from idea_explorer.ports.reading import (
     WebPages,
 )
 from idea_explorer.ports.stores import (
-    Admission,
     Approvals,
     EventLog,
     ExplorationPage,
     Explorations,
     Filter,
-    Idempotency,
     NumberedEvent,
     Reports,
-    Slots,
-    Spend,
-    StreamSlots,
     Transcript,
     Transcripts,
     Upload,
     Uploads,
-    Waiting,
 )
 from idea_explorer.ports.writing import (
     BranchLease,

@@ -23,7 +23,7 @@ from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.text import hash_text
-from idea_explorer.ports.stores import Slots, Waiting
+from idea_explorer.ports.admission import Slots, Waiting
 
 WAITING = "WAITING"
 SLOTS = {PK: "SLOTS", SK: "SLOTS"}

@@ -8,7 +8,7 @@ from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports.stores import Slots, Waiting
+from idea_explorer.ports.admission import Slots, Waiting
 
 
 class SqliteAdmission(StoreFile):
