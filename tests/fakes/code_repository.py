@@ -12,8 +12,8 @@ from typing import Any
 from idea_explorer.adapters.snapshots.cache import Snapshots
 from idea_explorer.adapters.snapshots.packs import Pack
 from idea_explorer.adapters.snapshots.symbols import SqliteSymbols
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.tools import ToolCall
@@ -112,8 +112,8 @@ class CodeBench:
             return snapshot
 
         self.workspace = Workspace(opened, self.symbols, self.limits)
-        runner = Bounded(Retried(Executed(self.log), ManualClock(), self.log))
-        self._caller = Validated(code_tools(self.workspace), runner, self.log)
+        runner = ToolLimiter(ToolRetrier(ToolExecutor(self.log), ManualClock(), self.log))
+        self._caller = ArgumentValidator(code_tools(self.workspace), runner, self.log)
         return self
 
     def call(self, name: str, /, **given: Any) -> Any:

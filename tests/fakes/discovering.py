@@ -10,8 +10,8 @@ from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
 from idea_explorer.adapters.music.tidal import Tidal
 from idea_explorer.adapters.music.tidal_sign_in import ClientCredentials, SignIn
-from idea_explorer.agent.tool_calls import Executed, Recorded, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolRecorder, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
@@ -46,8 +46,10 @@ class Bench:
         self.tools = discover_tools(
             index, library, catalogue, self.clock, self.log, lookup_seconds=lookup_seconds
         )
-        checked = Validated(self.tools, Retried(Executed(self.log), self.clock, self.log), self.log)
-        self.caller = Recorded(checked, self.seen, self.clock)
+        checked = ArgumentValidator(
+            self.tools, ToolRetrier(ToolExecutor(self.log), self.clock, self.log), self.log
+        )
+        self.caller = ToolRecorder(checked, self.seen, self.clock)
 
     def result(self, name: str, **given: Any) -> ToolResult:
         return self.caller.call(ToolCall(id="c", name=name, input=given))

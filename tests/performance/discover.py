@@ -24,8 +24,8 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.tools import ToolCall
@@ -88,7 +88,9 @@ def tool_calls(index: TrackIndex, library: SqliteLibrary, tracks: Sequence[Index
             server.add_album(str(number), f"Record {number}", "Marathon", listed)
         catalogue = catalogue_of(server, clock)
         tools = discover_tools(index, library, catalogue, clock, log)
-        caller = Validated(tools, Bounded(Retried(Executed(log), clock, log)), log)
+        caller = ArgumentValidator(
+            tools, ToolLimiter(ToolRetrier(ToolExecutor(log), clock, log)), log
+        )
         isrcs = [track.isrc for track in tracks[:100]]
         suggestions: list[Any] = [
             {"isrc": track.isrc, "title": track.title, "artist": track.artist, "reasoning": "Fits."}

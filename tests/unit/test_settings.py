@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.agent.tool_calls import Executed
+from idea_explorer.agent.tool_calls import ToolExecutor
 from idea_explorer.domain.errors import ConfigurationError, InvalidSettingError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.observability.logging import SilentLog
@@ -111,7 +111,7 @@ def test_the_code_tools_keep_to_the_limits_that_are_set(tmp_path: Path) -> None:
     def called(name: str, **given: object) -> dict[str, object]:
         tool = tools[name]
         arguments = tool.arguments.model_validate(given)
-        return dict(Executed(SilentLog()).run(tool, arguments).payload)
+        return dict(ToolExecutor(SilentLog()).run(tool, arguments).payload)
 
     assert called("list_files", path=".")["nextPage"] == 2
     matches = called("search_files", pattern="tea")["matches"]

@@ -203,7 +203,7 @@ class Settings(DomainModel):
     def published_branch(self) -> str | None:
         return self.github_branch if self.published_to else None
 
-    def page_of(self, repository: str | None) -> str | None:
+    def repository_url(self, repository: str | None) -> str | None:
         """The web page of a repository, by default the configured one."""
         name = repository or self.github_repository
         if name is None:

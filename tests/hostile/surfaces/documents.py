@@ -14,8 +14,8 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.http.public import PublicHttp
-from idea_explorer.agent.tool_calls import Bounded, Executed
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.documents import add_section, parse_document, render_update
 from idea_explorer.domain.errors import ExplorerError
@@ -65,7 +65,9 @@ def documents(folder: Path) -> Iterator[Check]:
     def check(text: str) -> None:
         hostile.write_bytes(f"---\n{text}\n---\n\n{text}".encode("utf-8", "surrogatepass"))
         research = Folder(root)
-        caller = Validated(research_tools(research, DIRECT_VERSION), Bounded(Executed(log)), log)
+        caller = ArgumentValidator(
+            research_tools(research, DIRECT_VERSION), ToolLimiter(ToolExecutor(log)), log
+        )
         listed = caller.call(ToolCall("c", "list_research", {})).payload
         assert "good.md" in str(listed), "the good document is not listed"
         found = caller.call(ToolCall("c", "search_research", {"query": "beekeeping"})).payload
@@ -153,7 +155,7 @@ def assistant_calls(folder: Path) -> Iterator[Check]:
             None,
             documents=ChildProcessReader(),
         )
-        caller = Validated(tools, Bounded(Executed(log)), log)
+        caller = ArgumentValidator(tools, ToolLimiter(ToolExecutor(log)), log)
         fields = {"calculator": "expression", "file_search": "query", "http_fetch": "url"}
         for name, given in calls_with(text, fields):
             json.dumps(caller.call(ToolCall("c", name, given)).payload)

@@ -18,8 +18,8 @@ from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.http.public import PublicHttp
-from idea_explorer.agent.tool_calls import Bounded, Executed
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.errors import ExplorerError, ToolError
 from idea_explorer.domain.names import check_ref, check_repository_name
@@ -64,7 +64,7 @@ def path_rules(folder: Path) -> Iterator[Check]:
 def research_calls(folder: Path) -> Iterator[Check]:
     log = RecordedLog()
     tools = research_tools(Folder(fill(folder)), DIRECT_VERSION)
-    caller = Validated(tools, Bounded(Executed(log)), log)
+    caller = ArgumentValidator(tools, ToolLimiter(ToolExecutor(log)), log)
 
     def check(text: str) -> None:
         for name, given in calls_with(text, {"read_research": "path", "search_research": "query"}):

@@ -6,9 +6,9 @@ from typing import Annotated
 import pytest
 from pydantic import Field
 
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRecorder, ToolRetrier
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset
-from idea_explorer.agent.validation import HINT, Validated
+from idea_explorer.agent.validation import HINT, ArgumentValidator
 from idea_explorer.domain import limits
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
@@ -65,9 +65,9 @@ def call(given: JsonObject, name: str = "echo") -> ToolCall:
     return ToolCall(id="c1", name=name, input=given)
 
 
-def validated(body: Scripted, note: str = "") -> tuple[Validated, RecordedLog]:
+def validated(body: Scripted, note: str = "") -> tuple[ArgumentValidator, RecordedLog]:
     log = RecordedLog()
-    return Validated(Toolset([tool(body, note)]), Executed(log), log), log
+    return ArgumentValidator(Toolset([tool(body, note)]), ToolExecutor(log), log), log
 
 
 MISSING: list[JsonObject] = [
@@ -173,9 +173,9 @@ PERMANENT: list[ExplorerError] = [
 ]
 
 
-def retried(body: Scripted) -> tuple[Retried, ManualClock, RecordedLog]:
+def retried(body: Scripted) -> tuple[ToolRetrier, ManualClock, RecordedLog]:
     clock, log = ManualClock(), RecordedLog()
-    return Retried(Executed(log), clock, log), clock, log
+    return ToolRetrier(ToolExecutor(log), clock, log), clock, log
 
 
 @pytest.mark.parametrize("error", TRANSIENT)
@@ -219,7 +219,7 @@ def test_a_wait_that_there_is_no_time_for_ends_the_call_at_once(
     body = Scripted(RateLimitedError("429", retry_after=7.0), "hello")
     clock, log = ManualClock(), RecordedLog()
     deadline = Deadline(clock, at=clock.monotonic() + left + 10.0, reserve=10.0)
-    runner = Retried(Executed(log), clock, log, deadline)
+    runner = ToolRetrier(ToolExecutor(log), clock, log, deadline)
 
     result = runner.run(tool(body, time_limit=time_limit), Echo(words="w"))
 
@@ -243,7 +243,7 @@ def test_a_bug_in_a_tool_is_an_internal_error_and_is_logged() -> None:
         def __call__(self, arguments: Echo) -> ToolResult:
             raise ZeroDivisionError
 
-    result = Executed(log).run(tool(Broken()), Echo(words="w"))
+    result = ToolExecutor(log).run(tool(Broken()), Echo(words="w"))
     assert result.error_type == "internal_error"
     assert log.of("Tool raised an unexpected error")[0]["toolName"] == "echo"
 
@@ -256,7 +256,9 @@ def test_a_tool_that_hangs_is_cut_off() -> None:
             release.wait(10)
             return ToolResult.success({}, summary="")
 
-    result = Bounded(Executed(RecordedLog())).run(tool(Hanging(), time_limit=0.05), Echo(words="w"))
+    result = ToolLimiter(ToolExecutor(RecordedLog())).run(
+        tool(Hanging(), time_limit=0.05), Echo(words="w")
+    )
     release.set()
     assert result.payload["error_type"] == "timeout"
     assert result.payload["message"] == "echo did not answer in 0.05 s."
@@ -275,7 +277,7 @@ def test_a_retry_that_is_cut_off_was_a_retry() -> None:
             return ToolResult.success({}, summary="")
 
     log = RecordedLog()
-    runner = Bounded(Retried(Executed(log), ManualClock(), log))
+    runner = ToolLimiter(ToolRetrier(ToolExecutor(log), ManualClock(), log))
     result = runner.run(tool(HangingSecond(), time_limit=1.1), Echo(words="w"))
     release.set()
     assert (result.error_type, result.transient, result.was_retried) == ("timeout", True, True)
@@ -291,7 +293,9 @@ def test_a_slow_failure_is_not_retried_when_another_one_would_not_fit() -> None:
             raise UpstreamTimeoutError("slow")
 
     body = Slow()
-    result = Retried(Executed(log), clock, log).run(tool(body, time_limit=6.0), Echo(words="w"))
+    result = ToolRetrier(ToolExecutor(log), clock, log).run(
+        tool(body, time_limit=6.0), Echo(words="w")
+    )
     assert (body.ran, result.transient, result.was_retried) == (1, True, False)
 
 
@@ -304,7 +308,7 @@ def test_a_tool_that_hangs_is_cut_off_where_the_time_for_writing_begins() -> Non
             return ToolResult.success({}, summary="")
 
     deadline = Deadline(ManualClock(), at=0.2, reserve=0.1)
-    bounded = Bounded(Executed(RecordedLog()), deadline)
+    bounded = ToolLimiter(ToolExecutor(RecordedLog()), deadline)
     result = bounded.run(tool(Hanging(), time_limit=60.0), Echo(words="w"))
     release.set()
     assert result.payload["error_type"] == "timeout"
@@ -319,7 +323,7 @@ def test_what_a_bug_was_about_never_reaches_the_log() -> None:
         def __call__(self, arguments: Echo) -> ToolResult:
             return ToolResult.success({"text": content.decode()}, summary="")
 
-    Executed(log).run(tool(Reading()), Echo(words="w"))
+    ToolExecutor(log).run(tool(Reading()), Echo(words="w"))
     (line,) = log.of("Tool raised an unexpected error")
     assert line["errorType"] == "UnicodeDecodeError"
     assert "__call__" in str(line["traceback"])
@@ -327,7 +331,7 @@ def test_what_a_bug_was_about_never_reaches_the_log() -> None:
 
 
 def test_a_result_that_is_too_large_is_shortened_and_says_so() -> None:
-    result = Bounded(Executed(RecordedLog())).run(
+    result = ToolLimiter(ToolExecutor(RecordedLog())).run(
         tool(Scripted("x" * (limits.MAX_RESULT_CHARS + 5_000))), Echo(words="w")
     )
     assert result.payload["truncated"] is True
@@ -337,7 +341,9 @@ def test_a_result_that_is_too_large_is_shortened_and_says_so() -> None:
 def test_calls_become_events_with_their_records() -> None:
     sink, log, clock = Recorder(), RecordedLog(), ManualClock()
     body = Scripted("hello", ToolError("file_not_found", "No such file"))
-    caller = Recorded(Validated(Toolset([tool(body)]), Executed(log), log), sink, clock)
+    caller = ToolRecorder(
+        ArgumentValidator(Toolset([tool(body)]), ToolExecutor(log), log), sink, clock
+    )
     caller.call(call({"words": "a"}))
     caller.call(call({"words": "b"}))
     started, ended, _, failed = sink.events

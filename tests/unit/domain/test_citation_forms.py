@@ -263,6 +263,6 @@ def test_a_mark_that_is_there_is_not_set_twice_and_goes_where_it_is_not_true() -
 )
 def test_the_page_of_a_repository_follows_from_its_api(api: str, page: str) -> None:
     settings = Settings(github_repository="acme/ideas", github_api_url=api)
-    assert settings.page_of(None) == page
-    assert settings.page_of("acme/other") == page.replace("ideas", "other")
-    assert Settings().page_of(None) is None
+    assert settings.repository_url(None) == page
+    assert settings.repository_url("acme/other") == page.replace("ideas", "other")
+    assert Settings().repository_url(None) is None

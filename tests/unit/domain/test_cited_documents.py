@@ -33,7 +33,7 @@ def test_only_what_was_read_or_found_is_a_source(tmp_path: Path) -> None:
     bench.write("market/2024-06.md", "# Market\n\nTea rooms do well.")
     bench.write("interviews.md", "# Interviews\n\nMost people drink two cups.")
     bench.write("listed.md", "# Other\n\nSomething else.")
-    bench.engine = replace(bench.engine, page_of=lambda _: PAGE)
+    bench.engine = replace(bench.engine, repository_url_for=lambda _: PAGE)
 
     final = bench.run("Tea rooms like https://asked.example/tea")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from idea_explorer.adapters.clock import SystemClock
-from idea_explorer.agent.tool_calls import Bounded, Executed, Recorded, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRecorder, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.deadline import TimeLimitExceededError
 from idea_explorer.domain.errors import (
     BlockedAddressError,
@@ -121,8 +121,8 @@ class Assistant:
             self.pages, self.files, DIRECT_VERSION, None, documents=self.documents
         )
         self.toolset = toolset
-        runner = Bounded(Retried(Executed(self.told), clock, self.told))
-        self._caller = Recorded(Validated(toolset, runner, self.told), self.told, clock)
+        runner = ToolLimiter(ToolRetrier(ToolExecutor(self.told), clock, self.told))
+        self._caller = ToolRecorder(ArgumentValidator(toolset, runner, self.told), self.told, clock)
 
     def call(self, name: str, given: JsonObject) -> ToolResult:
         return self._caller.call(ToolCall("call_1", name, given))

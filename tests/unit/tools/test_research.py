@@ -9,9 +9,9 @@ import pytest
 
 from idea_explorer.adapters.documents.process import ChildProcessReader
 from idea_explorer.adapters.folder.research import Folder
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRetrier
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
@@ -42,8 +42,8 @@ def answer(
     root: Path, name: str, given: JsonObject, repository: Callable[[Path], Folder] = Folder
 ) -> Any:
     log = RecordedLog()
-    runner = Bounded(Retried(Executed(log), ManualClock(), log))
-    caller = Validated(research_tools(repository(root), "web_search_20250305"), runner, log)
+    runner = ToolLimiter(ToolRetrier(ToolExecutor(log), ManualClock(), log))
+    caller = ArgumentValidator(research_tools(repository(root), "web_search_20250305"), runner, log)
     return caller.call(ToolCall(id="c", name=name, input=given)).payload
 
 

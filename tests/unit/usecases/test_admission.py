@@ -11,7 +11,7 @@ from idea_explorer.domain.errors import AuthFailedError, NoFreeSlotError, Unavai
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.ports import Slots, Waiting
+from idea_explorer.ports import Slots, WaitingExploration
 from idea_explorer.usecases.admission import MAX_STARTS, admit, admit_or_log, choose
 from idea_explorer.usecases.approvals.wait import expire, go_on, still_waits, wait
 from idea_explorer.usecases.cancel import cancel
@@ -81,9 +81,9 @@ def service(tmp_path: Path) -> Service:
     return Service(tmp_path)
 
 
-def waiting(owner: str, seconds: int) -> Waiting:
+def waiting(owner: str, seconds: int) -> WaitingExploration:
     name = ExplorationId(f"{owner}-{seconds}")
-    return Waiting(name, owner, NOW + timedelta(seconds=seconds))
+    return WaitingExploration(name, owner, NOW + timedelta(seconds=seconds))
 
 
 @pytest.mark.parametrize(

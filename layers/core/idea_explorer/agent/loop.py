@@ -38,7 +38,7 @@ from idea_explorer.agent.requests import (
 from idea_explorer.agent.searches import next_gathering
 from idea_explorer.agent.state import State
 from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
-from idea_explorer.agent.tool_calls import Recorded
+from idea_explorer.agent.tool_calls import ToolRecorder
 from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
@@ -69,7 +69,7 @@ class Agent:
     exploration_id: ExplorationId
     transcript: Transcript
     model: Model
-    tools: Recorded
+    tools: ToolRecorder
     sink: EventSink
     deadline: Deadline
     budget: Budget

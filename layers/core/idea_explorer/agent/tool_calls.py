@@ -1,9 +1,9 @@
 """What every tool call goes through, one small wrapper for each concern.
 
-    Recorded(Validated(toolset, Bounded(Retried(Executed()), deadline)), sink)
+    ToolRecorder(ArgumentValidator(toolset, ToolLimiter(ToolRetrier(ToolExecutor()), deadline)), sink)
 
-`Validated` is in validation.py. A valid call gets a time limit and at most one retry. Whatever happens, the
-caller gets a ToolResult: no wrapper lets an exception of a tool through.
+`ArgumentValidator` is in validation.py. A valid call gets a time limit and at most one retry. Whatever
+happens, the caller gets a ToolResult: no wrapper lets an exception of a tool through.
 """
 
 import math
@@ -48,7 +48,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class Executed:
+class ToolExecutor:
     """Runs the tool, and turns what it raises into a result."""
 
     _log: Log
@@ -79,7 +79,7 @@ class Executed:
 
 
 @dataclass(frozen=True)
-class Retried:
+class ToolRetrier:
     """Retries a transient failure once: after a second, or after the wait that the service asked for,
     unless there is no time for that and for an attempt as long as the first."""
 
@@ -104,7 +104,7 @@ class Retried:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class ToolLimiter:
     """Limits how long a tool may take and how much it may return. The time limit covers both attempts and
     ends when the time for writing begins. A tool that exceeds it runs on in its daemon thread until it asks
     check_time_limit; its result is dropped."""
@@ -140,7 +140,7 @@ def _time_left(deadline: Deadline | None) -> float:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ToolRecorder:
     """Emits events for every call; log lines, metrics and history are made from them."""
 
     inner: Caller

@@ -21,7 +21,7 @@ HINT = "Provide all required parameters with correct types and non-empty values"
 
 
 @dataclass(frozen=True)
-class Validated:
+class ArgumentValidator:
     """Runs only valid calls. An invalid one is answered with the rule it breaks; if the model repeats it
     unchanged, with one line."""
 

@@ -9,7 +9,7 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.search_words import MAX_CHARACTERS
 from idea_explorer.domain.similar_research import IndexEntry
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.library import page_of, read_document
+from idea_explorer.usecases.library import document_url, read_document
 
 
 class ResearchQuery(DomainModel):
@@ -66,7 +66,9 @@ def show_document(call: ApiCall, deps: Deps) -> ApiResponse:
     if "application/json" in accepted:
         described = {**_describe(document.entry), "idea": document.idea}
         view = DocumentView(
-            **described, exploration_id=document.exploration_id, url=page_of(document.entry, deps)
+            **described,
+            exploration_id=document.exploration_id,
+            url=document_url(document.entry, deps),
         )
         return ApiResponse(200, view)
     if "text/html" not in accepted:

@@ -162,7 +162,7 @@ class LocalRunner:
     def resume(self, exploration: Exploration, limits: ResumeRequest) -> Exploration:
         if local.running_here(self._settings)(exploration):
             raise ConflictError(f"Exploration {exploration.id} is already running on this machine.")
-        self._settle_abandoned(but=exploration.id)
+        self._settle_abandoned(skip=exploration.id)
         with self._lock.held(exploration.id):
             return self._run(self._take_over(exploration, limits))
 
@@ -181,10 +181,10 @@ class LocalRunner:
         ids = tuple(uploads.add(LOCAL_OWNER, file.name, file.content) for file in files.read_all())
         return request.model_copy(update={"files": ids})
 
-    def _settle_abandoned(self, but: ExplorationId | None = None) -> None:
+    def _settle_abandoned(self, skip: ExplorationId | None = None) -> None:
         """End runs whose commands were killed, so that their reserved budget is free again."""
         is_worked_on = local.worked_on_here(self._settings)
-        for settled in settle_abandoned(LOCAL_OWNER, self._deps, is_worked_on, but=but):
+        for settled in settle_abandoned(LOCAL_OWNER, self._deps, is_worked_on, skip=skip):
             send_webhook(settled, self._deps)
             details, name = self._target.describe(settled), self._target.name(settled.id)
             if self._show_progress and (suggestion := suggest_resume(details, name)):

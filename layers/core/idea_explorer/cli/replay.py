@@ -12,7 +12,7 @@ from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
-from idea_explorer.usecases.replay import Replayed, replay
+from idea_explorer.usecases.replay import ReplayResult, replay
 from idea_explorer.wiring.local import local_store, read_given_file
 
 MAX_TRANSCRIPT_BYTES = 256 * 1_048_576  # far more than the steps of a run can say
@@ -53,7 +53,7 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
     the web page of its repository."""
     settings = read_settings(arguments.research)
     if not is_name(arguments.id) or Path(arguments.id).is_file():
-        return _read_file(Path(arguments.id)), None, settings.page_of(None)
+        return _read_file(Path(arguments.id)), None, settings.repository_url(None)
     target = LocalTarget(settings, arguments.research)
     exploration = target.find_readable(find_id(arguments.id, target))
     if exploration.publication.reused:
@@ -65,7 +65,7 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
     entries = store.open(exploration.id, exploration.lease).entries
     if not entries:
         raise MissingError(f"Exploration {exploration.id} has no transcript yet.")
-    page = settings.page_of(exploration.request.repository)
+    page = settings.repository_url(exploration.request.repository)
     try:
         return entries, store.load_report(exploration.id), page
     except MissingError:
@@ -86,7 +86,7 @@ def _read_file(path: Path) -> Sequence[AnyEntry]:
         raise InvalidRequestError(f"{path} is not an exported transcript.") from error
 
 
-def _describe(replayed: Replayed, *, is_same: bool) -> str:
+def _describe(replayed: ReplayResult, *, is_same: bool) -> str:
     steps, calls = pluralize(replayed.steps, "step"), pluralize(replayed.tool_calls, "tool call")
     counts = f"{steps}, {calls}, no network"
     if replayed.divergence:

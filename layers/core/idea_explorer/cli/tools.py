@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 
-from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import Caller, ToolExecutor, ToolLimiter, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.cli.arguments import read_files, read_settings
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import InvalidRequestError
@@ -70,7 +70,9 @@ def _build_caller(arguments: argparse.Namespace, settings: Settings) -> Caller:
     log = cli_log(sys.stderr if arguments.debug else None)
     files = read_files(arguments.file, arguments.toolset)
     tools = toolset(settings, arguments.toolset, files=files)
-    return Validated(tools, Bounded(Retried(Executed(log), system_clock(), log)), log)
+    return ArgumentValidator(
+        tools, ToolLimiter(ToolRetrier(ToolExecutor(log), system_clock(), log)), log
+    )
 
 
 def _explain_unknown(name: str, toolset_name: str, settings: Settings) -> None:

@@ -105,6 +105,14 @@ def parse_repository_settings(content: bytes | None) -> RepositorySettings:
         raise _unusable("it is not TOML") from error
 
 
+def find_allowed_files(content: bytes | None) -> frozenset[str]:
+    """The key files that may be read. Settings that cannot be used allow none."""
+    try:
+        return frozenset(parse_repository_settings(content).files.allow)
+    except ConfigurationError:
+        return frozenset()
+
+
 def _unusable(reason: str) -> ConfigurationError:
     return ConfigurationError(
         f"{SETTINGS_FILE} cannot be used: {reason}.", hint="Correct and commit it."

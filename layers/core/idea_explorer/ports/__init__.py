@@ -7,7 +7,7 @@ from idea_explorer.ports.admission import (
     Slots,
     Spend,
     StreamSlots,
-    Waiting,
+    WaitingExploration,
 )
 from idea_explorer.ports.deployments import (
     Deployment,
@@ -63,13 +63,13 @@ from idea_explorer.ports.writing import (
     BranchLease,
     Change,
     ChangeWriter,
-    Published,
     Publisher,
+    PublishResult,
     PullRequests,
     ResearchIndex,
     Restorer,
     Reverter,
+    RevertResult,
     Tree,
-    Undone,
     WrittenAt,
 )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingExploration:
     """An exploration that waits for a slot. `owner_started` is when its owner last got one."""
 
     id: ExplorationId
@@ -35,7 +35,7 @@ class Admission(Protocol):
     """Which explorations wait for a slot, and which hold one. The store of the records keeps both up to
     date with every change, and these reads see the latest change."""
 
-    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
+    def longest_waiting(self, owner: str | None = None) -> Sequence[WaitingExploration]:
         """Of each owner that has any waiting, the one that has waited longest; or only of one owner."""
 
     def count_waiting(self) -> int: ...
@@ -47,7 +47,7 @@ class Admission(Protocol):
     def add_waiting(self, explorations: Sequence[Exploration]) -> int:
         """List those as waiting that wait and were stored without that; returns how many there were."""
 
-    def forget(self, waiting: Waiting) -> None:
+    def forget(self, waiting: WaitingExploration) -> None:
         """Remove one from the list that no longer waits."""
 
     def free_stale_slots(self) -> int:

@@ -52,7 +52,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishResult:
     """`document` is the path within the repository, `path` what a person opens."""
 
     document: str
@@ -67,7 +67,7 @@ class Published:
 class PullRequests(Protocol):
     """Opens pull requests for changes that a person has approved."""
 
-    def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
+    def open_pull_request(self, exploration: Exploration, body: str) -> PublishResult | None:
         """Idempotent; None if nothing was written."""
 
 
@@ -83,7 +83,7 @@ class Publisher(Protocol):
 
     def publish(
         self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
-    ) -> Published:
+    ) -> PublishResult:
         """Write the change exactly once per exploration and run, however often it is called.
 
         `build` is called once for each state of the repository that is tried. Nothing of this
@@ -92,7 +92,7 @@ class Publisher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class RevertResult:
     """The files that were reverted, or that the pull request at `url` proposes to revert.
 
     `is_new` is false if that had been done before. `uncommitted` are files that are restored, and still
@@ -109,7 +109,7 @@ class Undone:
 class Reverter(Protocol):
     """Opens pull requests that revert what an exploration wrote."""
 
-    def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
+    def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> RevertResult:
         """Idempotent. Nothing of the exploration was written before `since`.
 
         Raises ConflictError if somebody else has changed a file since, and MissingError if nothing was
@@ -125,7 +125,7 @@ class Restorer(Protocol):
         exploration_id: ExplorationId,
         plan: Callable[[Tree], Mapping[str, str | None]],
         modes: Mapping[str, int] | None = None,
-    ) -> Undone:
+    ) -> RevertResult:
         """Write the texts of a plan and remove the files it maps to None; safe to repeat after a crash.
         A file that is not there any more gets the permissions that `modes` has for it.
 

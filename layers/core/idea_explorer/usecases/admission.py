@@ -23,7 +23,7 @@ from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.run_events import emit_end, end_events
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import Slots, Waiting
+    from idea_explorer.ports import Slots, WaitingExploration
 
 NEVER = datetime.min.replace(tzinfo=UTC)
 MAX_STARTS = 50  # in one call, which has seconds; the next message or sweep goes on
@@ -72,11 +72,11 @@ def admit_or_log(deps: Deps) -> None:
         deps.log.warning("admission_failed", error=error.sentence)
 
 
-def choose(waiting: Sequence[Waiting], slots: Slots) -> Waiting | None:
+def choose(waiting: Sequence[WaitingExploration], slots: Slots) -> WaitingExploration | None:
     """One owner's thousands do not delay another owner's first: owners with as many running take turns."""
     running = Counter(slots.holders.values())
 
-    def turn(entry: Waiting) -> tuple[int, datetime, datetime]:
+    def turn(entry: WaitingExploration) -> tuple[int, datetime, datetime]:
         return running[entry.owner], entry.owner_started or NEVER, entry.since
 
     return min(waiting, key=turn, default=None)

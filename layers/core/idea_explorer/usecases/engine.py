@@ -17,9 +17,11 @@ class Engine:
     model: Model
     toolset_for: Callable[[Exploration, Sequence[AnyEntry]], Toolset]
     writer_for: Callable[[Exploration], ChangeWriter] | None = None
-    base_of: Callable[[Exploration], str | None] = lambda _: None  # the commit that a run reads
+    # the commit that a run reads
+    base_commit_for: Callable[[Exploration], str | None] = lambda _: None
     check_repository: Callable[[Exploration], None] = lambda _: None
-    page_of: Callable[[Exploration], str | None] = lambda _: None  # the repository's web address
+    # the repository's web address
+    repository_url_for: Callable[[Exploration], str | None] = lambda _: None
     framework_for: Callable[[Exploration, Continuation | None, str], Framework | None] = (
         framework_of
     )

@@ -4,9 +4,15 @@ from idea_explorer.agent.budget import VERIFICATION_USD
 from idea_explorer.agent.loop import Agent
 from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.plans import PlanFirst
-from idea_explorer.agent.tool_calls import Bounded, Caller, Executed, Recorded, Retried
+from idea_explorer.agent.tool_calls import (
+    Caller,
+    ToolExecutor,
+    ToolLimiter,
+    ToolRecorder,
+    ToolRetrier,
+)
 from idea_explorer.agent.toolset import Toolset
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.agent.verification import Judge, Verifier
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
@@ -195,15 +201,15 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
         budget = budget.hold(
             VERIFICATION_USD
         )  # what branches and the report cost never prevents it
-    runner = Bounded(Retried(Executed(log), clock, log, deadline), deadline)
-    tools: Caller = Validated(toolset, runner, log)
+    runner = ToolLimiter(ToolRetrier(ToolExecutor(log), clock, log, deadline), deadline)
+    tools: Caller = ArgumentValidator(toolset, runner, log)
     if request.plans and WRITE_PLAN in toolset.tools:
         tools = PlanFirst(tools, context.transcript, sink, request.review_plan)
     return Agent(
         exploration_id=exploration.id,
         transcript=context.transcript,
         model=context.engine.model,
-        tools=Recorded(tools, sink, clock),
+        tools=ToolRecorder(tools, sink, clock),
         sink=sink,
         deadline=deadline,
         budget=budget,
@@ -229,14 +235,14 @@ def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
         None if price is None or offline else Judge(model_id, price, policy.profiles.get(model_id))
     )
     return Verifier(
-        engine.model, judge, exploration.run.limit_usd, page=engine.page_of(exploration)
+        engine.model, judge, exploration.run.limit_usd, page=engine.repository_url_for(exploration)
     )
 
 
 def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> Exploration:
     """Store the report, then the outcome."""
     state, deps = context.state, context.deps
-    conclusion = conclude(state, finish, context.engine.page_of(exploration))
+    conclusion = conclude(state, finish, context.engine.repository_url_for(exploration))
     finish = hold_back(exploration, finish, state)
     text = conclusion.text
     if text:

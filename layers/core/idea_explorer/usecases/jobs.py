@@ -155,11 +155,11 @@ def settle_abandoned(
     deps: Deps,
     is_worked_on: Callable[[Exploration], bool],
     *,
-    but: ExplorationId | None = None,
+    skip: ExplorationId | None = None,
 ) -> list[Exploration]:
     """Settle abandoned runs and release their reserved budget. Their text is kept for a resume.
 
-    `but` is not settled: its caller is about to continue it. Sends no webhooks. Runs that are queued
+    `skip` is not settled: its caller is about to continue it. Sends no webhooks. Runs that are queued
     for workers are not abandoned.
     """
     now = deps.clock.now()
@@ -169,5 +169,5 @@ def settle_abandoned(
     own = [
         e for e in open_runs if e.owner == owner and not e.branch_of
     ]  # a run settles its branches
-    lost = [e for e in own if e.id != but and not is_worked_on(e)]
+    lost = [e for e in own if e.id != skip and not is_worked_on(e)]
     return [settle(e.id, e.run.number, "broken", deps) for e in lost]

@@ -72,7 +72,7 @@ def find_writer(entry: IndexEntry, deps: Deps) -> Exploration | None:
     return found if found.publication.document == entry.path else None
 
 
-def page_of(entry: IndexEntry, deps: Deps) -> str | None:
+def document_url(entry: IndexEntry, deps: Deps) -> str | None:
     """The document's page on GitHub; None where the research is a folder."""
     if deps.repository_page is None or deps.branch is None:
         return None

@@ -16,7 +16,7 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import save_end
 
 if TYPE_CHECKING:
-    from idea_explorer.ports import Change, Published, Publisher, Tree
+    from idea_explorer.ports import Change, Publisher, PublishResult, Tree
 
 MAX_RETRY_SECONDS = 300.0  # a person may be waiting; they can resume it later
 RETRY = RetryPolicy(first=1.0, longest=60.0, shortest=1.0)
@@ -40,7 +40,7 @@ def publish(
     if exploration.is_final:
         return exploration
     assert exploration.run.outcome is not None
-    published: Published | None = None
+    published: PublishResult | None = None
     failure = give_up
     if exploration.run.outcome != "failed" and not give_up:
         try:
@@ -126,7 +126,7 @@ def _check_publisher(deps: Deps) -> None:
         publisher.check()
 
 
-def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None:
+def _open_pull_request(exploration: Exploration, deps: Deps) -> PublishResult | None:
     """Propose the approved changes, with the report as the text; without a report, with the idea."""
     from idea_explorer.usecases.approvals.warnings import list_warnings
 
@@ -139,7 +139,7 @@ def _open_pull_request(exploration: Exploration, deps: Deps) -> Published | None
     return pull_requests.open_pull_request(exploration, body)
 
 
-def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> Published:
+def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) -> PublishResult:
     from idea_explorer.usecases.report_files import plan_files
 
     report = deps.reports.load_report(exploration.id)
@@ -154,7 +154,7 @@ def _publish_report(exploration: Exploration, publisher: Publisher, deps: Deps) 
 
 def _finish(
     exploration: Exploration,
-    published: Published | None,
+    published: PublishResult | None,
     failure: ExplorerError | None,
     deps: Deps,
 ) -> Exploration:
@@ -181,7 +181,7 @@ def _finish(
     )
 
 
-def _publication(exploration: Exploration, published: Published | None) -> Publication:
+def _publication(exploration: Exploration, published: PublishResult | None) -> Publication:
     """What this run published; of a run that published nothing, what an earlier one did."""
     before = exploration.publication
     if published is None:

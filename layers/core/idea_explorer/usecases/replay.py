@@ -26,7 +26,7 @@ from idea_explorer.usecases.outcome import Conclusion, conclude
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """`divergence` is empty where today's code does what was recorded."""
 
     steps: int
@@ -35,7 +35,7 @@ class Replayed:
     divergence: str = ""
 
 
-def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> Replayed:
+def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> ReplayResult:
     """`page` is the web address of the team's repository, as in the recorded run."""
     tape = _Tape(entries)
     while True:
@@ -57,15 +57,15 @@ def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> R
         tape.play()
 
 
-def _ended(tape: "_Tape", state: State, finish: Finish, page: str | None) -> Replayed:
+def _ended(tape: "_Tape", state: State, finish: Finish, page: str | None) -> ReplayResult:
     if tape.upcoming is not None:
         return _result(tape, None, f"ended after entry {len(tape.played)} where more was recorded")
     return _result(tape, conclude(state, finish, page), "")
 
 
-def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> Replayed:
+def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> ReplayResult:
     state = State(tape.played)
-    return Replayed(state.steps, len(state.results), conclusion, divergence)
+    return ReplayResult(state.steps, len(state.results), conclusion, divergence)
 
 
 _INTERRUPTIONS = (

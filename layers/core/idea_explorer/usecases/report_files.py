@@ -23,7 +23,7 @@ from idea_explorer.domain.publication import (
     new_folder,
     parse_log,
 )
-from idea_explorer.ports import Change, Published, Tree
+from idea_explorer.ports import Change, PublishResult, Tree
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.reuse import log_problems
 
@@ -112,7 +112,7 @@ def _own(
     return None, None
 
 
-def update_index(published: Published, deps: Deps) -> None:
+def update_index(published: PublishResult, deps: Deps) -> None:
     """Add the document to the index. Any failure is logged: the report is published all the same."""
     try:
         index = deps.index()

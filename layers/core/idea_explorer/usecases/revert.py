@@ -21,11 +21,11 @@ from idea_explorer.domain.publication import (
 )
 from idea_explorer.domain.run import FINAL, Status
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
-from idea_explorer.ports import Reverter, Tree, Undone
+from idea_explorer.ports import Reverter, RevertResult, Tree
 from idea_explorer.usecases.deps import Deps
 
 
-def revert(exploration: Exploration, deps: Deps) -> Undone:
+def revert(exploration: Exploration, deps: Deps) -> RevertResult:
     """Undo all of it or nothing. Safe to repeat.
 
     Raises ConflictError where it is still running, or where somebody has changed one of its files
@@ -42,7 +42,7 @@ def revert(exploration: Exploration, deps: Deps) -> Undone:
 
 def revert_published(
     exploration_id: ExplorationId, status: Status, reverter: Reverter, *, since: datetime
-) -> Undone:
+) -> RevertResult:
     """Undo what an exploration wrote to GitHub; its record need not be in this store."""
     _check_ended(exploration_id, status)
     return reverter.propose_revert(exploration_id, since=since)
@@ -61,7 +61,7 @@ def _is_on_github(exploration: Exploration) -> bool:
     return bool(exploration.base_commit or exploration.publication.url)
 
 
-def _restored(exploration: Exploration, deps: Deps) -> Undone:
+def _restored(exploration: Exploration, deps: Deps) -> RevertResult:
     modes: dict[str, int] = {}
     if exploration.request.spec.proposes_changes:
         entries = deps.transcripts.open(exploration.id, exploration.lease).entries

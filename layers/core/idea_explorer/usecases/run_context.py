@@ -61,7 +61,7 @@ def pin_commit(exploration: Exploration, context: RunContext) -> Exploration:
     engine, deps = context.engine, context.deps
 
     def find_commit() -> str | None:
-        return None if exploration.base_commit else engine.base_of(exploration)
+        return None if exploration.base_commit else engine.base_commit_for(exploration)
 
     def check_and_find_commit() -> str | None:
         engine.check_repository(exploration)

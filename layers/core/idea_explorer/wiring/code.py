@@ -81,7 +81,7 @@ def _github_checks(settings: Settings, exploration: Exploration | None) -> Check
     return GitHubChecks(connect, exploration.id, system_clock())
 
 
-def base_of(settings: Settings, exploration: Exploration) -> str | None:
+def base_commit_for(settings: Settings, exploration: Exploration) -> str | None:
     request = exploration.request
     return _commit_of(settings, request) if _is_remote(settings, request) else None
 

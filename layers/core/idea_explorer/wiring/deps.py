@@ -126,7 +126,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         default_webhook=publishing.default_webhook(settings),
         repository=settings.published_to,
         branch=settings.published_branch,
-        repository_page=settings.published_to and settings.page_of(settings.published_to),
+        repository_page=settings.published_to and settings.repository_url(settings.published_to),
         max_running=settings.max_running,
         queued_too_long_seconds=settings.queued_too_long_seconds,
         running_too_long_seconds=settings.running_too_long_seconds,

@@ -16,7 +16,7 @@ from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock
 from idea_explorer.wiring.toolsets import (
-    base_of,
+    base_commit_for,
     check_repository,
     missing_settings,
     toolset_for,
@@ -136,9 +136,11 @@ def make_engine(settings: Settings, uploads: Uploads, log: Log) -> Engine:
         model=model(settings),
         toolset_for=partial(toolset_for, settings, log, uploads),
         writer_for=partial(writer_for, settings),
-        base_of=partial(base_of, settings),
+        base_commit_for=partial(base_commit_for, settings),
         check_repository=RepositoryCheck(settings),
-        page_of=lambda exploration: settings.page_of(exploration.request.repository),
+        repository_url_for=lambda exploration: settings.repository_url(
+            exploration.request.repository
+        ),
         sinks_for=lambda exploration: span_sinks(settings, exploration, log),
         max_total_tokens=settings.max_total_tokens,
         search_tokens=settings.search_tokens,

@@ -245,10 +245,10 @@ def check_repository(settings: Settings, exploration: Exploration) -> None:
         code.check_repository(settings, exploration)
 
 
-def base_of(settings: Settings, exploration: Exploration) -> str | None:
+def base_commit_for(settings: Settings, exploration: Exploration) -> str | None:
     """The commit that a run has to read; None where it reads no repository, or a folder."""
     if not exploration.request.spec.takes("repository"):
         return None
     from idea_explorer.wiring import code
 
-    return code.base_of(settings, exploration)
+    return code.base_commit_for(settings, exploration)

@@ -21,7 +21,7 @@ from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.tools import ToolRecord
 from idea_explorer.domain.transcript import ApprovalsDecided, StoredResult
-from idea_explorer.ports import Undone
+from idea_explorer.ports import RevertResult
 from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.revert import revert
 from tests.fakes.clock import ManualClock
@@ -96,7 +96,7 @@ class World:
         transcript = self.store.open(exploration.id, exploration.lease)
         transcript.append(ApprovalsDecided(step=step, results=tuple(results)))
 
-    def revert(self, exploration: Exploration) -> Undone:
+    def revert(self, exploration: Exploration) -> RevertResult:
         return revert(
             self.store.load(exploration.id),
             make_deps(
@@ -119,10 +119,10 @@ def test_a_report_goes_with_its_log_and_its_folder(world: World) -> None:
 
     undone = world.revert(final)
 
-    assert undone == Undone([LOG, DOCUMENT], True)
+    assert undone == RevertResult([LOG, DOCUMENT], True)
     assert not (world.root / FOLDER).exists()
     assert other.publication.document in world.files()
-    assert world.revert(final) == Undone([DOCUMENT], False)
+    assert world.revert(final) == RevertResult([DOCUMENT], False)
 
 
 def test_both_runs_of_an_exploration_go(world: World) -> None:
@@ -161,7 +161,7 @@ def test_an_update_whose_undoing_was_broken_off_before_the_log_is_undone_to_its_
     )
     (world.root / DOCUMENT).write_bytes(before[DOCUMENT])
 
-    assert world.revert(update) == Undone([LOG], True)
+    assert world.revert(update) == RevertResult([LOG], True)
 
     assert world.files() == before
 
@@ -251,10 +251,12 @@ def test_one_that_was_broken_off_before_its_commit_is_committed_whole(
 
     undone = world.revert(final)
 
-    assert undone == Undone([LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD"))
+    assert undone == RevertResult(
+        [LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD")
+    )
     assert git(world.root, "ls-tree", "-r", "--name-only", "HEAD") == "README.md"
     assert git(world.root, "status", "--short") == "M README.md"
-    assert world.revert(final) == Undone([DOCUMENT], False)
+    assert world.revert(final) == RevertResult([DOCUMENT], False)
 
 
 def test_an_update_that_was_broken_off_before_its_commit_is_committed_whole(world: World) -> None:
@@ -269,7 +271,9 @@ def test_an_update_that_was_broken_off_before_its_commit_is_committed_whole(worl
 
     undone = world.revert(update)
 
-    assert undone == Undone([LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD"))
+    assert undone == RevertResult(
+        [LOG, DOCUMENT], True, commit=git(world.root, "rev-parse", "HEAD")
+    )
     assert world.files() == before
     assert git(world.root, "status", "--short") == ""
 
@@ -284,7 +288,7 @@ def test_what_somebody_does_to_a_file_after_it_was_undone_is_not_committed(world
     head = git(world.root, "rev-parse", "HEAD")
     (world.root / DOCUMENT).write_text("# In our own words\n")
 
-    assert world.revert(update) == Undone([DOCUMENT], False)
+    assert world.revert(update) == RevertResult([DOCUMENT], False)
 
     assert git(world.root, "rev-parse", "HEAD") == head
     assert (world.root / DOCUMENT).read_text() == "# In our own words\n"
@@ -317,11 +321,11 @@ def test_changed_files_get_back_every_byte_and_new_ones_go(world: World) -> None
 
     undone = world.revert(exploration)
 
-    assert undone == Undone(["docs/deep/new.md", "run.sh", "src/app.py"], True)
+    assert undone == RevertResult(["docs/deep/new.md", "run.sh", "src/app.py"], True)
     assert world.files() == before
     assert (world.root / "run.sh").stat().st_mode & 0o777 == 0o755
     assert not (world.root / "docs").exists()
-    assert world.revert(exploration) == Undone(undone.files, False)
+    assert world.revert(exploration) == RevertResult(undone.files, False)
 
 
 def test_a_folder_that_holds_something_else_by_now_stays(world: World) -> None:
@@ -368,7 +372,7 @@ def test_one_that_was_broken_off_is_undone_to_its_end(world: World) -> None:
     exploration = world.wrote(("a.txt", "new a\n"), ("b.txt", "new b\n"))
     (world.root / "a.txt").write_text("old a\n")
 
-    assert world.revert(exploration) == Undone(["b.txt"], True)
+    assert world.revert(exploration) == RevertResult(["b.txt"], True)
 
     assert world.files() == {"a.txt": b"old a\n", "b.txt": b"old b\n"}
 

@@ -9,8 +9,8 @@ from idea_explorer.adapters.github.branches import GitHubBranches
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.code import GitHubCode, GitHubTree
 from idea_explorer.adapters.github.research import GitHub
-from idea_explorer.agent.tool_calls import Executed
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.errors import ConfigurationError, ExplorerError, RejectedError
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.request import ExploreRequest
@@ -117,7 +117,7 @@ def read_key(settings: Settings, repository: str, commit: str) -> str:
     request = ExploreRequest(idea="Tea", toolset="code", repository=repository)
     exploration = an_exploration(request=request, base_commit=commit)
     context = ToolsetContext(settings, cli_log(None), given_files([]), exploration=exploration)
-    caller = Validated(code_toolset(context), Executed(cli_log(None)), cli_log(None))
+    caller = ArgumentValidator(code_toolset(context), ToolExecutor(cli_log(None)), cli_log(None))
     call = ToolCall(id="1", name="read_file", input={"path": "key.txt"})
     return str(caller.call(call).payload)
 

@@ -10,8 +10,8 @@ import pytest
 
 from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.research import GitHub
-from idea_explorer.agent.tool_calls import Executed, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.errors import DocumentMissingError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolResult
@@ -41,8 +41,8 @@ def github(tmp_path: Path) -> Iterator[FakeGitHub]:
 def call(github: FakeGitHub, name: str, given: JsonObject, token: str = "t") -> ToolResult:
     repository = GitHub(GitHubClient("acme/ideas", lambda: token, github.url), None)
     log = RecordedLog()
-    caller = Validated(
-        research_tools(repository, "v"), Retried(Executed(log), ManualClock(), log), log
+    caller = ArgumentValidator(
+        research_tools(repository, "v"), ToolRetrier(ToolExecutor(log), ManualClock(), log), log
     )
     return caller.call(ToolCall(id="c", name=name, input=given))
 

@@ -13,7 +13,7 @@ from idea_explorer.adapters.github.revert import GitHubReverter
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConflictError, MissingError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.ports import Undone
+from idea_explorer.ports import RevertResult
 from tests.fakes.desk import DOCUMENT, FOLDER, LOG, Desk, github_publisher
 from tests.fakes.explorations import an_approval, an_exploration
 from tests.fakes.github_git import Signature
@@ -82,7 +82,7 @@ def merge(repo: Repository, branch: str, *, how: str = "rebase") -> None:
     assert repo.git.update_ref("refs/heads/main", made, main)
 
 
-def revert(reverter: GitHubReverter, exploration: Exploration) -> Undone:
+def revert(reverter: GitHubReverter, exploration: Exploration) -> RevertResult:
     return reverter.propose_revert(exploration.id, since=exploration.created_at)
 
 
@@ -96,7 +96,7 @@ def test_a_published_report_is_taken_back_by_a_pull_request(
     undone = revert(reverter, final)
 
     (pull,) = repo.pulls
-    assert undone == Undone(
+    assert undone == RevertResult(
         [LOG, DOCUMENT], True, f"https://github.com/acme/ideas/pull/{pull.number}"
     )
     assert pull.base == "main"
@@ -241,7 +241,7 @@ def test_what_was_undone_stays_undone(
 
     again = revert(reverter, final)
 
-    assert again == Undone([LOG, DOCUMENT], False, first.url)
+    assert again == RevertResult([LOG, DOCUMENT], False, first.url)
     assert len(repo.pulls) == 1
 
 

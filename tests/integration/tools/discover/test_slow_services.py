@@ -10,8 +10,8 @@ import pytest
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.qdrant import QdrantTrackIndex
-from idea_explorer.agent.tool_calls import Bounded, Executed, Retried
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter, ToolRetrier
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.errors import UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import OwnedTrack
@@ -54,7 +54,9 @@ def test_slow_services_give_results_and_flags_that_are_true(tidal: FakeTidal) ->
         qdrant.delays["/"] = 0.9
         tidal.delays |= {"/auth": 0.6, "/v2": 1.5}
         tools = discover_tools(index, Down(), catalogue_of(tidal, clock), clock, log)
-        caller = Validated(tools, Bounded(Retried(Executed(log), clock, log)), log)
+        caller = ArgumentValidator(
+            tools, ToolLimiter(ToolRetrier(ToolExecutor(log), clock, log)), log
+        )
         time.sleep(1.0)  # the model thinks before its first call
         calls: list[tuple[str, JsonObject]] = [
             ("tidalSearch", {"query": "harrow", "limit": 50}),

@@ -9,8 +9,8 @@ import pytest
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.music.sqlite import SqliteTrackIndex
 from idea_explorer.adapters.music.sqlite_library import SqliteLibrary
-from idea_explorer.agent.tool_calls import Bounded, Executed
-from idea_explorer.agent.validation import Validated
+from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter
+from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall, ToolRecord
@@ -372,7 +372,7 @@ def test_fifty_long_suggestions_come_back_whole(
     music: Music,
 ) -> None:
     bench = Bench(*music)
-    checked = Validated(bench.tools, Bounded(Executed(bench.log)), bench.log)
+    checked = ArgumentValidator(bench.tools, ToolLimiter(ToolExecutor(bench.log)), bench.log)
     given = playlist(reasoning="x" * 1_000)
     assert isinstance(given["tracks"], list)
     given["tracks"] *= 50

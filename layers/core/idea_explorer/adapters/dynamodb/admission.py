@@ -23,7 +23,7 @@ from idea_explorer.adapters.dynamodb.table import ConditionNotMetError, Table
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.text import hash_text
-from idea_explorer.ports.admission import Slots, Waiting
+from idea_explorer.ports.admission import Slots, WaitingExploration
 
 WAITING = "WAITING"
 SLOTS = {PK: "SLOTS", SK: "SLOTS"}
@@ -39,7 +39,7 @@ class DynamoAdmission:
         self._table = table
         self._restore = restore
 
-    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
+    def longest_waiting(self, owner: str | None = None) -> Sequence[WaitingExploration]:
         """The items of an owner sort by time, so each owner's first one is wanted; the rest of an owner
         with many is skipped."""
         if owner is not None:
@@ -47,7 +47,7 @@ class DynamoAdmission:
             return self._with_turns(
                 [_waiting(item) for item in next(self._table.query(where, limit=1))]
             )
-        found: dict[str, Waiting] = {}
+        found: dict[str, WaitingExploration] = {}
         after = ""
         while True:
             page = next(self._table.query(_waiting_after(after), limit=PAGE))
@@ -57,7 +57,7 @@ class DynamoAdmission:
                 return self._with_turns(list(found.values()))
             after = f"{_owner_part(page[-1]['owner'])}#{AFTER_ALL}"
 
-    def _with_turns(self, found: Sequence[Waiting]) -> Sequence[Waiting]:
+    def _with_turns(self, found: Sequence[WaitingExploration]) -> Sequence[WaitingExploration]:
         items = self._table.get_many([_turn_key(waiting.owner) for waiting in found])
         started = {item["owner"]: datetime.fromisoformat(item["started"]) for item in items}
         return [replace(waiting, owner_started=started.get(waiting.owner)) for waiting in found]
@@ -82,7 +82,7 @@ class DynamoAdmission:
         listed = {item[SK] for item in self._table.get_many([_key_of(item) for item in items])}
         return sum(self._table.put_new(item) for item in items if item[SK] not in listed)
 
-    def forget(self, waiting: Waiting) -> None:
+    def forget(self, waiting: WaitingExploration) -> None:
         self._table.delete(_waiting_key(waiting.owner, waiting.since, waiting.id))
 
     def free_stale_slots(self) -> int:
@@ -189,6 +189,6 @@ def _key_of(item: Item) -> dict[str, str]:
     return {PK: item[PK], SK: item[SK]}
 
 
-def _waiting(item: Item) -> Waiting:
+def _waiting(item: Item) -> WaitingExploration:
     since = datetime.fromisoformat(item["since"])
-    return Waiting(id=ExplorationId(item["id"]), owner=item["owner"], since=since)
+    return WaitingExploration(id=ExplorationId(item["id"]), owner=item["owner"], since=since)

@@ -35,7 +35,7 @@ class _Done(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class Commit:
     sha: str
     paths: Sequence[str]
 
@@ -46,7 +46,7 @@ class GitFolder:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def find(self, trailers: str) -> Committed | None:
+    def find(self, trailers: str) -> Commit | None:
         """The commit with these trailers."""
         if _git(self._root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
             return None  # no commit yet
@@ -55,7 +55,7 @@ class GitFolder:
         if not sha:
             return None
         names = self._run("show", "--name-only", "--relative", "--format=", "-z", sha, "--")
-        return Committed(sha, [name for name in names.split("\0") if name.strip()])
+        return Commit(sha, [name for name in names.split("\0") if name.strip()])
 
     def list_paths(self, trailers: str) -> set[str]:
         """The files that the commits with these trailers changed."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from idea_explorer.adapters.folder.git import Committed, GitFolder
+from idea_explorer.adapters.folder.git import Commit, GitFolder
 from idea_explorer.adapters.folder.layout import Layout
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import (
@@ -28,7 +28,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import MAX_REWRITTEN_BYTES, is_document
-from idea_explorer.ports import Published
+from idea_explorer.ports import PublishResult
 from idea_explorer.ports.writing import BuildChange
 
 
@@ -69,7 +69,7 @@ class FolderPublisher(LockedFolder):
 
     def publish(
         self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
-    ) -> Published:
+    ) -> PublishResult:
         trailers = run_trailers(exploration_id, run)
         with lock_folder(self._lock):
             if self._commits and (earlier := self._commits.find(trailers)):
@@ -82,7 +82,7 @@ class FolderPublisher(LockedFolder):
             if self._commits:
                 message = f"{change.message}\n\n{trailers}"
                 commit = self._commits.commit(message, list(files))
-        return Published(
+        return PublishResult(
             document=change.path,
             text=change.files[change.path],
             path=str(self._root / self._layout.locate(change.path)),
@@ -90,13 +90,13 @@ class FolderPublisher(LockedFolder):
             notice=change.notice,
         )
 
-    def _read_back(self, earlier: Committed) -> Published:
+    def _read_back(self, earlier: Commit) -> PublishResult:
         """What an earlier attempt published, as it is now."""
         names = map(self._layout.name, earlier.paths)
         document = next((name for name in names if is_document(name)), "")
         text = FolderTree(self._root, self._layout).read_text(document) if document else None
         path = str(self._root / self._layout.locate(document))
-        return Published(document=document, text=text or "", path=path, commit=earlier.sha)
+        return PublishResult(document=document, text=text or "", path=path, commit=earlier.sha)
 
 
 class FolderTree:

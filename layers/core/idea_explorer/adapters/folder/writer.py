@@ -34,7 +34,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import MAX_REWRITTEN_BYTES
-from idea_explorer.ports import Tree, Undone, WrittenAt
+from idea_explorer.ports import RevertResult, Tree, WrittenAt
 
 
 class FolderWriter:
@@ -147,14 +147,14 @@ class FolderRestorer(LockedFolder):
         exploration_id: ExplorationId,
         plan: Callable[[Tree], Mapping[str, str | None]],
         modes: Mapping[str, int] | None = None,
-    ) -> Undone:
+    ) -> RevertResult:
         with lock_folder(self._lock):
             planned = plan(FolderTree(self._root, self._layout))
             for path, text in planned.items():
                 self._restore(path, text, (modes or {}).get(path, NEW_FILE))
             files = set(planned)
             if self._commits is None:
-                return Undone(sorted(files), bool(files))
+                return RevertResult(sorted(files), bool(files))
             trailer = exploration_trailer(exploration_id)
             commit: str | None = None
             committed: set[str] = set()
@@ -168,7 +168,7 @@ class FolderRestorer(LockedFolder):
                 located = sorted(map(self._layout.locate, committed))
                 commit = self._commits.commit(message, located) if located else None
             left = tuple(path for path in sorted(files - committed) if self._is_changed(path))
-        return Undone(sorted(files), bool(files), commit=commit, uncommitted=left)
+        return RevertResult(sorted(files), bool(files), commit=commit, uncommitted=left)
 
     def _is_changed(self, path: str) -> bool:
         return self._commits is not None and self._commits.is_changed(self._layout.locate(path))

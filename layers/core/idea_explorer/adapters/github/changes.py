@@ -28,7 +28,7 @@ from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.errors import BaseMovedError, UnavailableError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.markdown import close_code
-from idea_explorer.ports import Published, WrittenAt
+from idea_explorer.ports import PublishResult, WrittenAt
 
 ATTEMPTS = 10  # how often the branch may move under one change
 MAX_PAGES = 10  # a thousand changes by one exploration
@@ -67,7 +67,7 @@ class GitHubChanges:
         )
 
     @make_retryable()
-    def open_pull_request(self, exploration: Exploration, body: str) -> Published | None:
+    def open_pull_request(self, exploration: Exploration, body: str) -> PublishResult | None:
         branch = branch_of(exploration.id)
         tip = self._branches.tip(branch)
         if tip is None:
@@ -84,7 +84,9 @@ class GitHubChanges:
             pull = parse(
                 PullRequest, self._client.patch("pulls", str(pull.number), body={"body": text})
             )
-        return Published(document="", text="", path=pull.html_url, url=pull.html_url, commit=tip)
+        return PublishResult(
+            document="", text="", path=pull.html_url, url=pull.html_url, commit=tip
+        )
 
     def _find_commit(self, head: str, base: str, approval_id: str) -> str | None:
         """The commit with this approval's trailer between the base and the head."""

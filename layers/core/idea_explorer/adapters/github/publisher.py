@@ -21,7 +21,7 @@ from idea_explorer.domain import errors
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.publication import is_document
 from idea_explorer.domain.retry import RetryPolicy, retry
-from idea_explorer.ports import BranchLease, Clock, Published
+from idea_explorer.ports import BranchLease, Clock, PublishResult
 from idea_explorer.ports.writing import BuildChange
 
 ATTEMPTS = 10  # how often the branch may move before the workflow retries the whole publication
@@ -75,7 +75,7 @@ class GitHubPublisher:
 
     def publish(
         self, exploration_id: ExplorationId, run: int, build: BuildChange, *, since: datetime
-    ) -> Published:
+    ) -> PublishResult:
         trailers = run_trailers(exploration_id, run)
         with make_retryable():
             branch = self._named_branch = self._named_branch or self._branches.default_branch()
@@ -99,7 +99,7 @@ class GitHubPublisher:
         build: BuildChange,
         since: datetime,
         renew: Callable[[], None],
-    ) -> Published:
+    ) -> PublishResult:
         head, earlier = self._find_commit(self._tip(branch), trailers, since)
         if earlier:
             return self._read_back(earlier, branch)
@@ -112,7 +112,7 @@ class GitHubPublisher:
         sha = self._branches.create_commit(head.sha, files, f"{change.message}\n\n{trailers}")
         renew()
         self._advance(branch, head.sha, sha)
-        return Published(
+        return PublishResult(
             document=change.path,
             text=change.files[change.path],
             path=change.path,
@@ -155,7 +155,7 @@ class GitHubPublisher:
         own = (c for c in chain([head], commits) if has_trailers(c.message, trailers))
         return head, next(own, None)
 
-    def _read_back(self, commit: Commit, branch: str) -> Published:
+    def _read_back(self, commit: Commit, branch: str) -> PublishResult:
         """What an earlier attempt published, read from its commit."""
         files = parse(Commit, self._client.get("commits", commit.sha)).files
         document = next((file.filename for file in files if is_document(file.filename)), "")
@@ -164,7 +164,7 @@ class GitHubPublisher:
             text = tree.read_text(document) if document else None
         except errors.DocumentError:
             text = None
-        return Published(
+        return PublishResult(
             document=document,
             text=text or "",
             path=document,

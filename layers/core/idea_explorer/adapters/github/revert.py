@@ -23,7 +23,7 @@ from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, r
 from idea_explorer.domain.commit_text import clean_subject
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports import Undone
+from idea_explorer.ports import RevertResult
 
 MAX_FILES = 300  # the most that GitHub lists for a commit; no exploration writes that many
 _REVERTS = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
@@ -46,7 +46,7 @@ class GitHubReverter:
         self._branches = GitHubBranches(client)
         self._ref = ref
 
-    def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> Undone:
+    def propose_revert(self, exploration_id: ExplorationId, *, since: datetime) -> RevertResult:
         base = self._branches.find_base(self._ref)
         head = self._branches.tip(base)
         standing, reverted = self._find_own(head, exploration_id, since) if head else ([], [])
@@ -64,7 +64,7 @@ class GitHubReverter:
             body = _body(exploration_id, standing)
             pull = self._branches.open_pull_request(branch, base, title=title, body=body)
             is_new = True
-        return Undone(files=_files(steps), is_new=is_new, url=pull.html_url)
+        return RevertResult(files=_files(steps), is_new=is_new, url=pull.html_url)
 
     def _find_own(
         self, head: str, exploration_id: ExplorationId, since: datetime
@@ -95,12 +95,12 @@ class GitHubReverter:
 
     def _report_nothing_left(
         self, exploration_id: ExplorationId, base: str, reverted: Sequence[Commit]
-    ) -> Undone:
+    ) -> RevertResult:
         if reverted:
             branch = _revert_branch(exploration_id, reverted[0])
             pull = self._branches.find_pull_request(branch, state="all")
             files = _files([self._step(commit) for commit in reverted])
-            return Undone(files=files, is_new=False, url=pull.html_url if pull else None)
+            return RevertResult(files=files, is_new=False, url=pull.html_url if pull else None)
         branch = branch_of(exploration_id)
         if self._branches.tip(branch):
             pull = self._branches.find_pull_request(branch, state="open")

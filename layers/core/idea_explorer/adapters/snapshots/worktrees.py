@@ -18,7 +18,7 @@ from idea_explorer.domain.paths import encode_name
 from idea_explorer.domain.repository_settings import (
     MAX_SETTINGS_BYTES,
     SETTINGS_FILE,
-    parse_repository_settings,
+    find_allowed_files,
 )
 from idea_explorer.domain.secret_files import is_secret_file
 
@@ -66,11 +66,10 @@ def open_files(root: Path, limits: CodeLimits) -> Iterator[tuple[int, tuple[byte
 
 
 def _allowed_files(root: Path) -> frozenset[str]:
-    """Without settings that can be used, no key file is allowed."""
-    with suppress(OSError, ConfigurationError):
-        content = read_file(root, SETTINGS_FILE, MAX_SETTINGS_BYTES)
-        return frozenset(parse_repository_settings(content).files.allow)
-    return frozenset()
+    try:
+        return find_allowed_files(read_file(root, SETTINGS_FILE, MAX_SETTINGS_BYTES))
+    except OSError:
+        return frozenset()
 
 
 def _is_under_git(root: Path) -> bool:

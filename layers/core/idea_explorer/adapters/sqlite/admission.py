@@ -8,17 +8,17 @@ from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.database import StoreFile
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.ports.admission import Slots, Waiting
+from idea_explorer.ports.admission import Slots, WaitingExploration
 
 
 class SqliteAdmission(StoreFile):
-    def longest_waiting(self, owner: str | None = None) -> Sequence[Waiting]:
+    def longest_waiting(self, owner: str | None = None) -> Sequence[WaitingExploration]:
         # SQLite takes the other columns from the row that has the minimum
         query = """
             SELECT id, owner, min(since), started FROM waiting LEFT JOIN turns USING (owner)
             WHERE owner = ifnull(?, owner) GROUP BY owner"""
         return [
-            Waiting(
+            WaitingExploration(
                 id=ExplorationId(name),
                 owner=owner,
                 since=datetime.fromisoformat(since),
@@ -49,7 +49,7 @@ class SqliteAdmission(StoreFile):
                 "INSERT OR IGNORE INTO waiting VALUES (?, ?, ?)", waiting
             ).rowcount
 
-    def forget(self, waiting: Waiting) -> None:
+    def forget(self, waiting: WaitingExploration) -> None:
         self._db.execute("DELETE FROM waiting WHERE id = ?", [waiting.id])
 
     def free_stale_slots(self) -> int:

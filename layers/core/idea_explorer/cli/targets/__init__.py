@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from idea_explorer.api.views import Details
     from idea_explorer.domain.run import Stats
     from idea_explorer.domain.spend_summary import SpendSummary
-    from idea_explorer.ports import Undone, UploadedFiles
+    from idea_explorer.ports import RevertResult, UploadedFiles
     from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 
@@ -98,7 +98,7 @@ class Target(Protocol):
         """The changes, once it is known of the approved ones whether they were written, or after a while."""
         ...
 
-    def revert(self, exploration_id: str) -> "Undone": ...
+    def revert(self, exploration_id: str) -> "RevertResult": ...
     def resend_webhook(self, exploration_id: str) -> JsonObject:
         """The delivery."""
         ...

@@ -18,7 +18,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.retry import RetryPolicy, retry
 from idea_explorer.domain.run import Stats
-from idea_explorer.ports import Clock, Undone, UploadedFiles
+from idea_explorer.ports import Clock, RevertResult, UploadedFiles
 from idea_explorer.wiring.local import system_clock
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class DeploymentTarget:
             self._clock.sleep(1.0)
         return approvals
 
-    def revert(self, exploration_id: str) -> Undone:
+    def revert(self, exploration_id: str) -> RevertResult:
         """With the settings of this machine: whoever reverts needs a GitHub token of their own. What
         `idea serve` wrote to a folder is undone in that folder."""
         from idea_explorer.cli.targets.local import LocalTarget

@@ -19,7 +19,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
-from idea_explorer.ports import Undone, UploadedFiles
+from idea_explorer.ports import RevertResult, UploadedFiles
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.cancel import cancel
 from idea_explorer.usecases.find import find
@@ -204,7 +204,7 @@ class LocalTarget:
     def await_written(self, exploration_id: str) -> "list[ApprovalView]":
         return self.approvals(exploration_id)  # approving has written it
 
-    def revert(self, exploration_id: str) -> Undone:
+    def revert(self, exploration_id: str) -> RevertResult:
         from idea_explorer.usecases.revert import revert
         from idea_explorer.wiring import publishing
         from idea_explorer.wiring.toolsets import folder_layout

@@ -8,10 +8,10 @@ from functools import cached_property
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline, is_utf8
 from idea_explorer.domain.deadline import check_time_limit
-from idea_explorer.domain.errors import ConfigurationError, ToolError
+from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.redaction import mask_bytes
-from idea_explorer.domain.repository_settings import SETTINGS_FILE, parse_repository_settings
+from idea_explorer.domain.repository_settings import SETTINGS_FILE, find_allowed_files
 from idea_explorer.domain.secret_files import is_secret_file
 from idea_explorer.ports import Snapshot
 from idea_explorer.tools.code.parsing.modules import module_segments
@@ -127,15 +127,10 @@ class TextBuffer:
 
 
 def _allowed_files(snapshot: Snapshot) -> frozenset[str]:
-    """Settings that cannot be used allow nothing."""
     entry = next((e for e in snapshot.entries if e.path == SETTINGS_FILE), None)
     if entry is None or entry.content != "text":
         return frozenset()
-    content = bytes(snapshot.text[entry.start : entry.start + entry.size])
-    try:
-        return frozenset(parse_repository_settings(content).files.allow)
-    except ConfigurationError:
-        return frozenset()
+    return find_allowed_files(bytes(snapshot.text[entry.start : entry.start + entry.size]))
 
 
 MAX_HOPS = 40  # as many links as Linux follows before it reports a loop
