@@ -111,6 +111,38 @@ def test_a_file_that_nobody_can_read_is_named(idea: Idea, home: Path) -> None:
     assert "config.toml is not TOML: " in idea("list")[2]
 
 
+def test_what_a_person_wrote_beside_a_setting_stays(idea: Idea, home: Path) -> None:
+    file = home / "config.toml"
+    home.mkdir(parents=True)
+    file.write_text(
+        "# ours\n\n# the usual one\nprofile = 'work'\n\n[settings]\n# money\n"
+        "IDEA_MAX_COST_USD = 1.25  # a # run\nIDEA_TRACE_CONTENT = true\n\n# live\n"
+        '[profiles.work]\nurl = "https://a.example/#x"  # moves\n'
+    )
+    assert idea("config", "set", "IDEA_MAX_COST_USD", "2")[0] == 0
+    assert idea("config", "set", "IDEA_STACK", "ideas")[0] == 0
+    assert idea("config", "unset", "IDEA_TRACE_CONTENT")[0] == 0
+    assert idea("config", "profile", "use", "local")[0] == 0
+
+    assert file.read_text() == (
+        "# ours\n\n# the usual one\n\n[settings]\n# money\n"
+        'IDEA_MAX_COST_USD = "2"  # a # run\nIDEA_STACK = "ideas"\n\n# live\n'
+        '[profiles.work]\nurl = "https://a.example/#x"  # moves\n'
+    )
+    assert idea("config", "profile", "use", "work")[0] == 0
+    assert idea("config", "profile", "remove", "work")[0] == 0
+    assert file.read_text().endswith('IDEA_STACK = "ideas"\n\n# live\n')
+
+
+def test_a_file_that_cannot_be_changed_line_by_line_is_written_anew(idea: Idea, home: Path) -> None:
+    home.mkdir(parents=True)
+    (home / "config.toml").write_text('''[settings]\nIDEA_STACK = """\nideas"""\n''')
+    assert idea("config", "set", "IDEA_MAX_COST_USD", "2")[0] == 0
+
+    assert idea("config", "get", "IDEA_STACK")[1] == "ideas\n"
+    assert idea("config", "get", "IDEA_MAX_COST_USD")[1] == "2\n"
+
+
 def test_what_a_person_wrote_into_the_file_counts(idea: Idea, home: Path) -> None:
     home.mkdir(parents=True)
     (home / "config.toml").write_text(

@@ -76,6 +76,24 @@ def test_several_that_begin_alike_are_named_in_one_sentence() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("own", "candidates"),
+    [
+        ((NEWEST,), f"1 exploration has an id that begins with 01: {NEWEST[:13]} (Idea 3)."),
+        (ALL, f"3 explorations have an id that begins with 01: {NEWEST[:13]} (Idea 3); {MIDDLE}"),
+    ],
+)
+def test_a_beginning_that_is_too_short_lists_what_may_be_meant(
+    own: tuple[str, ...], candidates: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        find("01", *own)
+
+    short = "'01' is too short: at least 4 characters of an id are needed. "
+    assert refused.value.message.startswith(f"{short}{candidates}")
+    assert find(NEWEST[:13], *own) == NEWEST
+
+
 def test_of_many_that_begin_alike_a_few_are_named() -> None:
     many = [new_id(1_760_000_000_000 + n) for n in range(9)]
     with pytest.raises(InvalidRequestError, match="; and 4 more"):
@@ -88,7 +106,9 @@ def test_of_many_that_begin_alike_a_few_are_named() -> None:
         ("last", (), "There are no explorations yet."),
         ("-4", ALL, "There are fewer than 4 explorations."),
         ("ffff", ALL, "No exploration has an id that begins with ffff."),
-        ("019", ALL, "There is no exploration with this id."),
+        ("ff", ALL, "No exploration has an id that begins with ff."),
+        ("0", (), "There are no explorations yet."),
+        ("", ALL, "There is no exploration with this id."),
         ("-0", ALL, "There is no exploration with this id."),
         ("../x", ALL, "There is no exploration with this id."),
     ],

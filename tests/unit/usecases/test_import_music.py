@@ -73,9 +73,21 @@ def test_one_wrong_line_is_named_and_nothing_is_indexed(
 def test_many_wrong_lines_are_counted(index: SqliteTrackIndex) -> None:
     with pytest.raises(
         InvalidRequestError,
-        match="lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10: is not JSON; and 5 more lines",
+        match="lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11: is not JSON; and 5 more lines",
     ):
-        index_tracks(stream(*["nonsense"] * 15), index)
+        index_tracks(stream(line(1), *["nonsense"] * 15), index)
+
+
+@pytest.mark.parametrize(
+    "content", [b"PK\x03\x04\x14\x00\n\x00xl/\n", b"isrc,title\nZZ,Tea\n", b"{\n}\n"]
+)
+def test_a_file_of_another_kind_is_said_in_one_sentence(
+    index: SqliteTrackIndex, content: bytes
+) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        index_tracks(io.BytesIO(content), index)
+
+    assert refused.value.message == "Nothing was imported. The file is not JSON lines."
 
 
 def test_a_file_that_is_empty_or_cannot_be_read_is_an_error(

@@ -118,13 +118,23 @@ def test_files_are_for_the_assistant_and_must_be_there(tmp_path: Path) -> None:
         assert set(refused.value.fields) == {"files"}
 
 
-def test_a_file_of_a_kind_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "is a PNG image;"),
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+    ],
+)
+def test_a_file_that_nothing_can_be_read_of_is_refused(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
     uploads = LocalUploads(tmp_path)
-    image = uploads.add("ada", "notes.txt", b"\x89PNG\r\n\x1a\n")
-    request = ExploreRequest(idea="Tea", toolset="assistant", files=(image,))
+    file = uploads.add("ada", "notes.txt", content)
+    request = ExploreRequest(idea="Tea", toolset="assistant", files=(file,))
     with pytest.raises(InvalidRequestError) as refused:
         terms(uploads=uploads).check(request, "ada", NOW)
-    assert refused.value.fields["files"].startswith("notes.txt is a PNG image;")
+    assert refused.value.fields["files"].startswith(f"notes.txt {reason}")
 
 
 @pytest.mark.parametrize(

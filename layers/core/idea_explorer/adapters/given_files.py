@@ -1,7 +1,6 @@
 """Files that a person named on the command line. Links are followed, because the person chose them; pipes and
 devices are refused, because reading one may wait for ever or have an effect."""
 
-import codecs
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from idea_explorer.adapters.safe_files import (
 )
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, UnreadableFileError
-from idea_explorer.domain.file_kinds import FileSample, detect_kind
+from idea_explorer.domain.file_kinds import FileSample, check_uploaded_kind
 from idea_explorer.domain.ids import check_upload
 from idea_explorer.ports import DocumentReader, FileInfo, UploadedFile
 
@@ -50,10 +49,8 @@ def _check(path: Path, documents: DocumentReader) -> FileInfo:
         raise _too_large(path, limits.MAX_UPLOAD_BYTES)
     check_upload(path.name, size)
     content = read_given_file(path, limits.MAX_UPLOAD_BYTES)
-    if not content.removeprefix(codecs.BOM_UTF8).strip():
-        raise InvalidRequestError(f"{path} is empty.")
     try:
-        kind = detect_kind(FileSample.of(path.name, content))
+        kind = check_uploaded_kind(FileSample.of(path.name, content))
         if kind.is_document:
             documents.read(kind, content, max_chars=ENOUGH_CHARS)
     except UnreadableFileError as error:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from idea_explorer.adapters.safe_files import (
     read_given,
     write_file,
 )
+from idea_explorer.adapters.toml_lines import Tables, Values, edit_toml
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.user_config import UserConfig
 from idea_explorer.domain.validation_errors import describe_errors
@@ -51,8 +52,16 @@ class UserConfigStore:
             raise ConfigurationError(f"{self.path}: {field} {rule}.") from None
 
     def save(self, config: UserConfig) -> None:
-        """The whole file is written again, without comments that somebody put there."""
-        self._write(FILE, HEAD + "".join(f"{line}\n" for line in _render(config)))
+        """Comments in the file stay, unless it is laid out in a way that only a whole new file can follow."""
+        import tomllib
+
+        tables = _tables(config)
+        text = edit_toml(self._read(FILE) or HEAD, tables)
+        try:
+            is_same = UserConfig.model_validate(tomllib.loads(text)) == config
+        except (tomllib.TOMLDecodeError, ValidationError):
+            is_same = False
+        self._write(FILE, text if is_same else edit_toml(HEAD, tables))
 
     def key_names(self) -> list[str]:
         return [*self._keys()]
@@ -108,18 +117,13 @@ class UserConfigStore:
             ) from error
 
 
-def _render(config: UserConfig) -> Iterator[str]:
-    if config.profile:
-        yield f"profile = {_quote(config.profile)}"
+def _tables(config: UserConfig) -> Tables:
+    """The tables of the file, with their values."""
+    tables: dict[tuple[str, ...], Values] = {
+        (): {"profile": config.profile} if config.profile else {}
+    }
     if config.settings:
-        yield "\n[settings]"
-        for name, value in config.settings.items():
-            yield f"{name if name.isidentifier() and name.isascii() else _quote(name)} = {_quote(value)}"
+        tables[("settings",)] = config.settings
     for name, profile in config.profiles.items():
-        yield f"\n[profiles.{_quote(name)}]"
-        yield f"url = {_quote(profile.url)}"
-
-
-def _quote(value: object) -> str:
-    """A value of TOML: JSON is one too, but for DEL, which no setting has."""
-    return json.dumps(value, ensure_ascii=False)
+        tables[("profiles", name)] = {"url": profile.url}
+    return tables

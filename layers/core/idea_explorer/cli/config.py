@@ -98,8 +98,8 @@ def set_value(arguments: argparse.Namespace) -> int:
         config = store.load()
         if not arguments.value.isprintable():
             raise InvalidRequestError(f"{name} must not hold control characters.")
-        settings = {**config.variables, name: arguments.value}
-        Settings.from_environment(settings)
+        Settings.from_environment({**config.variables, name: arguments.value})
+        settings = {**config.settings, name: arguments.value}
         store.save(config.model_copy(update={"settings": settings}))
     if name in os.environ:
         warn(f"{name} is set in the environment too, which wins.")
@@ -189,8 +189,12 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _unknown_profile(name: str, config: UserConfig) -> MissingError:
-    return MissingError(f"There is no profile '{name}'{suggest(name, config.profiles) or '.'}")
+def _unknown_profile(name: str, config: UserConfig) -> InvalidRequestError:
+    known = ", ".join(config.profiles) or "none yet"
+    return InvalidRequestError(
+        f"There is no profile '{name}'{suggest(name, config.profiles) or '.'}",
+        hint=f"There are: {known}. Add one with: idea config profile add {name} URL",
+    )
 
 
 def _with_partner(name: str, key: str) -> dict[str, str]:

@@ -3,19 +3,22 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 
 from idea_explorer.agent.tool_calls import Caller, ToolExecutor, ToolLimiter, ToolRetrier
 from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.cli.arguments import read_files, read_settings
+from idea_explorer.cli.output import terminal_width, wrap
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.json import text_of
+from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.local import cli_log, system_clock
 from idea_explorer.wiring.toolsets import toolset
 
+INDENT = " " * 6
 LINE_RULE = 'Each line must be a JSON object {"name": …, "input": {…}}.'
 
 
@@ -59,11 +62,28 @@ def list_all(arguments: argparse.Namespace) -> int:
     for name in names:
         print(name)
         for definition in definitions[name]:
-            description = text_of(definition.get("description")) or "runs at Anthropic"
             print(f"  {definition['name']}")
-            for line in description.splitlines():
-                print(f"      {line}")
+            for text in _describe(definition):
+                # an example can be copied: it stays one line
+                width = None if text.startswith("Example: ") else terminal_width()
+                print("\n".join(wrap(f"{INDENT}{text}", width, len(INDENT))))
     return 0
+
+
+def _describe(definition: Block) -> Iterator[str]:
+    """What the tool does, an example, and every parameter."""
+    description = text_of(definition.get("description")) or "runs at Anthropic"
+    yield from description.splitlines()
+    match definition.get("input_schema"):
+        case {"properties": dict(parameters), **schema}:
+            required = schema.get("required")
+            for name, parameter in parameters.items():
+                is_needed = isinstance(required, list) and name in required
+                meaning = (
+                    text_of(parameter.get("description")) if isinstance(parameter, dict) else ""
+                )
+                about = f"{name}{'' if is_needed else ' (optional)'}"
+                yield f"{about}: {meaning}" if meaning else about
 
 
 def _build_caller(arguments: argparse.Namespace, settings: Settings) -> Caller:

@@ -123,6 +123,14 @@ def detect_kind(sample: FileSample) -> FileKind:
     return FileKind.PAGE if name.endswith(PAGE_SUFFIXES) or is_page(head) else FileKind.TEXT
 
 
+def check_uploaded_kind(sample: FileSample) -> FileKind:
+    """The kind of a file for a run, which is not empty. Raises UnreadableFileError."""
+    text = sample.head.removeprefix(codecs.BOM_UTF8).strip()
+    if not text and len(sample.head) < HEAD_BYTES:  # else there may be text after the sample
+        raise UnreadableFileError("is empty")
+    return detect_kind(sample)
+
+
 def is_page(head: bytes) -> bool:
     """Whether a text begins as an HTML page does."""
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:14].lower()

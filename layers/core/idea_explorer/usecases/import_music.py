@@ -13,6 +13,7 @@ from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
 MAX_LINE_BYTES = 1_000_000  # a track takes some hundreds
+NOT_JSON = "is not JSON"
 NAMES = frozenset({"title", "artist", "album"})
 
 
@@ -57,6 +58,11 @@ def _checked(source: IO[bytes], model: type[M]) -> list[tuple[int, M]]:
             records.append((number, model.model_validate_json(text)))
         except ValidationError as error:
             wrong[number] = _reason(error)
+    if wrong and not records and set(wrong.values()) == {NOT_JSON}:
+        raise InvalidRequestError(
+            "Nothing was imported. The file is not JSON lines.",
+            hint="Each line must be a JSON object; examples/music has such files.",
+        )
     if wrong:
         raise complain(wrong)
     return records

@@ -20,7 +20,7 @@ from idea_explorer.domain.errors import (
     UnreadableFileError,
 )
 from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.file_kinds import detect_kind
+from idea_explorer.domain.file_kinds import check_uploaded_kind
 from idea_explorer.domain.models import PROFILES, ModelProfile
 from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.request import ExploreRequest
@@ -177,7 +177,7 @@ def _check_file(uploads: Uploads, owner: str, file_id: str) -> None:
         rule = f"there is no file {file_id[:60]!r}; send it first"
         raise _wrong("files", rule) from error
     try:
-        detect_kind(sample)
+        check_uploaded_kind(sample)
     except UnreadableFileError as error:
         raise _wrong("files", f"{one_line(sample.name, 100)} {error.reason}") from error
 

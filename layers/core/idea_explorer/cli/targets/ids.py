@@ -1,7 +1,7 @@
 """An exploration as people name it: by the beginning of its id, as `last`, or as -2 for the one before."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import time
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ SHORT, SHORT_OF_DAY = 13, 23
 PAGE = 100
 MAX_SEARCHED = 1_000  # the newest ones: more would take an API many calls
 MAX_CANDIDATES = 5
+NONE_YET = "There are no explorations yet."
 _DIGITS = frozenset("0123456789abcdef-")
 
 
@@ -55,30 +56,44 @@ def find_id(given: str, target: "Target") -> str:
     """The whole id; raises MissingError, or InvalidRequestError where several begin like this."""
     if is_id(given):
         return given
-    if not is_name(given):
-        raise MissingError(
-            "There is no exploration with this id.",
-            hint="`idea list` shows the ids; the first characters are enough, and `last` is the newest.",
-        )
     back = 1 if given == LAST else _count_back(given)
     if back is not None:
         return _find_newest(back, target)
     prefix = given.lower()
-    searched = [*_list(target)]
-    found = [row for row in searched if row[0].startswith(prefix)]
+    if not prefix or prefix.startswith("-") or not _DIGITS.issuperset(prefix):
+        raise MissingError(
+            "There is no exploration with this id.",
+            hint="`idea list` shows the ids; the first characters are enough, and `last` is the newest.",
+        )
+    listed = dict(_list(target))
+    if not listed:
+        raise MissingError(NONE_YET)
+    found = [own for own in listed if own.startswith(prefix)]
     if not found:
-        which = f"of the newest {MAX_SEARCHED:,} " if len(searched) >= MAX_SEARCHED else ""
+        which = f"of the newest {MAX_SEARCHED:,} " if len(listed) >= MAX_SEARCHED else ""
         raise MissingError(
             f"No exploration {which}has an id that begins with {prefix}.",
             hint="See them with: idea list",
         )
-    if len(found) > 1:
-        shown = "; ".join(f"{own} ({one_line(title, 30)})" for own, title in found[:MAX_CANDIDATES])
-        more = f"; and {len(found) - MAX_CANDIDATES} more" if len(found) > MAX_CANDIDATES else ""
-        raise InvalidRequestError(
-            f"{len(found)} explorations have an id that begins with {prefix}: {shown}{more}."
-        )
-    return found[0][0]
+    if len(found) > 1 or len(prefix) < MIN_PREFIX:
+        raise _refuse(prefix, found, listed)
+    return found[0]
+
+
+def _refuse(prefix: str, found: Sequence[str], listed: Mapping[str, str]) -> InvalidRequestError:
+    """Lists what may be meant, by names that commands take."""
+    reason = f"'{prefix}' is too short: at least {MIN_PREFIX} characters of an id are needed. "
+    shown = "; ".join(
+        f"{own[: _choose_length(own, [other for other in listed if other != own])]}"
+        f" ({one_line(listed[own], 30)})"
+        for own in found[:MAX_CANDIDATES]
+    )
+    more = f"; and {len(found) - MAX_CANDIDATES} more" if len(found) > MAX_CANDIDATES else ""
+    have = "explorations have" if len(found) > 1 else "exploration has"
+    return InvalidRequestError(
+        f"{reason if len(prefix) < MIN_PREFIX else ''}"
+        f"{len(found)} {have} an id that begins with {prefix}: {shown}{more}."
+    )
 
 
 def _count_back(given: str) -> int | None:
@@ -94,7 +109,7 @@ def _find_newest(back: int, target: "Target") -> str:
         if number == back:
             return own
     if own is None:
-        raise MissingError("There are no explorations yet.")
+        raise MissingError(NONE_YET)
     raise MissingError(f"There are fewer than {back} explorations.")
 
 
