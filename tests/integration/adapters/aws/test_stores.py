@@ -1,6 +1,8 @@
 """What only the cloud's stores can get wrong: several requests to several services."""
 
+import copy
 import json
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -130,23 +132,36 @@ def test_a_long_transcript_is_read_in_its_order(stores: Deps, running: Explorati
 
 
 class LossyDynamoDB:
-    """Makes a transaction once for each token, as DynamoDB does, and loses the responses to some."""
+    """Makes a transaction once for each token, as DynamoDB does, and loses the responses to some.
+
+    "A client request token is valid for 10 minutes after the first request that uses it is completed. After
+    10 minutes, any request with the same client token is treated as a new request. … If you submit a request
+    with the same client token but a change in other parameters within the 10-minute idempotency window,
+    DynamoDB returns an IdempotentParameterMismatch exception." (API reference of TransactWriteItems)
+    """
+
+    TOKEN_SECONDS = 600
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._made: set[str] = set()
+        self._made: dict[str, tuple[float, dict[str, Any]]] = {}
         self._count = 0
         self.lost: set[int] = set()  # numbers of calls, from 1 on
+        self.clock = ManualClock()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
     def transact_write_items(self, **request: Any) -> None:
         self._count += 1
-        token = request["ClientRequestToken"]
-        if token not in self._made:
+        token, now = request["ClientRequestToken"], self.clock.monotonic()
+        made_at, made = self._made.get(token, (-math.inf, request))
+        if now - made_at > self.TOKEN_SECONDS:
             self._inner.transact_write_items(**request)
-            self._made.add(token)
+            self._made[token] = now, copy.deepcopy(request)
+        elif request != made:
+            error = {"Code": "IdempotentParameterMismatchException", "Message": "another payload"}
+            raise ClientError({"Error": error}, "TransactWriteItems")
         if self._count in self.lost:
             raise ReadTimeoutError(endpoint_url="https://dynamodb")
 
@@ -161,7 +176,7 @@ def transcripts(aws: Settings, lossy: LossyDynamoDB, stores: Deps) -> CloudTrans
     assert aws.table_name
     assert isinstance(stores.transcripts, CloudTranscripts)
     return CloudTranscripts(
-        Table(aws.table_name, lambda: lossy, ManualClock()), stores.transcripts._bucket
+        Table(aws.table_name, lambda: lossy, lossy.clock), stores.transcripts._bucket
     )
 
 
@@ -183,6 +198,23 @@ def test_an_append_whose_response_was_lost_is_stored_once(
         "Bees",
         " are small.",
     ]
+
+
+def test_a_token_that_dynamodb_has_forgotten_stores_nothing_twice(
+    stores: Deps, transcripts: CloudTranscripts, lossy: LossyDynamoDB, running: Exploration
+) -> None:
+    transcript = transcripts.open(running.id, running.lease)
+    transcript.add_event(words("Bees"))
+    lossy.lost = {1}
+    with pytest.raises(UpstreamTimeoutError):
+        transcript.append(said("one"))
+    lossy.clock.pass_time(LossyDynamoDB.TOKEN_SECONDS + 1)
+
+    with pytest.raises(LeaseLostError):
+        transcript.flush()
+
+    assert list(stores.transcripts.open(running.id, running.lease).entries) == [said("one")]
+    assert len(stores.events.read(running.id)) == 1
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3])
