@@ -23,6 +23,7 @@ from idea_explorer.domain.validation_errors import describe_errors
 
 FILE, KEYS_FILE = "config.toml", "keys.json"
 MAX_BYTES = 1_048_576  # a thousand times what a person sets
+CORRECT = "Correct the file, or delete it and set your settings again."
 HEAD = "# Settings of Idea Explorer. Variables of the environment win over them.\n"
 
 
@@ -46,10 +47,10 @@ class UserConfigStore:
         try:
             return UserConfig.model_validate(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise ConfigurationError(f"{self.path} is not TOML: {error}.") from error
+            raise ConfigurationError(f"{self.path} is not TOML: {error}.", hint=CORRECT) from error
         except ValidationError as error:
             field, rule = next(iter(describe_errors(error).items()))
-            raise ConfigurationError(f"{self.path}: {field} {rule}.") from None
+            raise ConfigurationError(f"{self.path}: {field} {rule}.", hint=CORRECT) from None
 
     def save(self, config: UserConfig) -> None:
         """Comments in the file stay, unless it is laid out in a way that only a whole new file can follow."""

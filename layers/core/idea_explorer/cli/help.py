@@ -51,7 +51,7 @@ its own: it repeats the most common one of the team's related research, and says
 How to name an exploration
 
   0199a1b2-c3d4-7…   its id, as `idea list` shows it
-  0199a1b2-c3d4      the beginning of it, if no other begins in the same way
+  0199a1b2-c3d4      the beginning of it, at least four characters, if no other begins so
   last, -1           the newest one
   -2, -3, …          the ones before it
 

@@ -160,8 +160,8 @@ class LossyDynamoDB:
             self._inner.transact_write_items(**request)
             self._made[token] = now, copy.deepcopy(request)
         elif request != made:
-            error = {"Code": "IdempotentParameterMismatchException", "Message": "another payload"}
-            raise ClientError({"Error": error}, "TransactWriteItems")
+            code = "IdempotentParameterMismatchException"
+            raise ClientError({"Error": {"Code": code}}, "TransactWriteItems")
         if self._count in self.lost:
             raise ReadTimeoutError(endpoint_url="https://dynamodb")
 
