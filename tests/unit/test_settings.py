@@ -23,7 +23,9 @@ READ_BY_HTTPX = {
 }
 
 READ_BY_DEPLOY = {"ALARM_EMAIL"}
-READ_BY_COMMANDS = {"IDEA_API_URL"}
+READ_BY_COMMANDS = {
+    *("IDEA_API_URL", "IDEA_API_TOKEN", "IDEA_STACK", "NO_COLOR", "XDG_CONFIG_HOME"),
+}
 
 
 def test_every_variable_is_documented_and_nothing_else_is() -> None:
