@@ -128,7 +128,18 @@ class Claude:
                 stream_cls=anthropic.Stream[Any],
             )
 
-        reader = StreamReader(connect, watcher.tick, message.show, grace_seconds=self.grace_seconds)
+        def check_unless_complete() -> None:
+            # a complete response is paid for, so it is returned
+            if not message.is_complete:
+                watcher.tick()
+
+        reader = StreamReader(
+            connect,
+            watcher.tick,
+            message.show,
+            grace_seconds=self.grace_seconds,
+            after_read=check_unless_complete,
+        )
         with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
             try:
                 for event in events:
@@ -136,10 +147,6 @@ class Claude:
                         message.add_message(event.message)
                     else:
                         message.add_event(event)
-                    # an event's usage is counted before the deadline can end the call, and a complete
-                    # response is paid for, so it is returned
-                    if not message.is_complete:
-                        watcher.tick()
             finally:
                 message.show()
             return message.build()
