@@ -17,7 +17,7 @@ from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, U
 from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.json import Block, JsonObject, dump_json
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -121,7 +121,7 @@ class Claude:
             # the events are needed as they came
             return self.client.post(
                 "/v1/messages",
-                body=_body(request),
+                content=dump_json(_body(request)),  # much faster than the SDK's own encoder
                 options={"headers": _headers(request), "timeout": timeout},
                 cast_to=object,
                 stream=True,

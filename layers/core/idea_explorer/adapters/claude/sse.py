@@ -11,7 +11,7 @@ import anthropic
 _EVENT, _DATA = b"event: ", b"\ndata: "
 
 
-def decode_events(pieces: Iterator[bytes]) -> Iterator[tuple[str | None, str]]:
+def decode_events(pieces: Iterator[bytes]) -> Iterator[tuple[str | None, bytes]]:
     """The name and the data of each event, however the bytes are cut."""
     parts: list[bytes] = []  # of an event that has not ended
     last = b""
@@ -29,14 +29,14 @@ def decode_events(pieces: Iterator[bytes]) -> Iterator[tuple[str | None, str]]:
         for event in events:
             head, found, data = event.partition(_DATA)
             if found and head.startswith(_EVENT) and b"\n" not in head and b"\n" not in data:
-                yield head[len(_EVENT) :].decode(), data.decode()
+                yield head[len(_EVENT) :].decode(), data
             else:
                 yield from _decode_any([event, b"\n\n"])
 
 
-def _decode_any(pieces: Iterable[bytes]) -> Iterator[tuple[str | None, str]]:
+def _decode_any(pieces: Iterable[bytes]) -> Iterator[tuple[str | None, bytes]]:
     for event in anthropic.Stream.raw_events(cast("Any", _Body(pieces))):
-        yield event.event, event.data
+        yield event.event, event.data.encode()
 
 
 @dataclass(frozen=True, slots=True)

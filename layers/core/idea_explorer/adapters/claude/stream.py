@@ -19,7 +19,7 @@ import anthropic
 
 from idea_explorer.adapters.claude.sse import decode_events
 from idea_explorer.domain.errors import NetworkError, UnavailableError
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, parse_json, text_of
 from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
@@ -86,7 +86,7 @@ class StreamReader:
             if name in _SKIPPED or not data:
                 continue
             self._begun = True
-            yield json.loads(data)
+            yield parse_json(data)
         if self._whole is not None:
             yield self._whole
 
@@ -102,12 +102,12 @@ class StreamReader:
                 self._catch_up()
             self._after_read()
 
-    def _describe_error(self, data: str) -> anthropic.APIStatusError:
+    def _describe_error(self, data: bytes) -> anthropic.APIStatusError:
         assert self._stream is not None
         try:
-            body = json.loads(data)
+            body = parse_json(data)
         except ValueError:
-            body = data
+            body = data.decode(errors="replace")
         return anthropic.APIStatusError(str(body), response=self._stream.response, body=body)
 
     def _next(self) -> Any:
