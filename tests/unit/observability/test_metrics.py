@@ -155,7 +155,11 @@ def test_lambda_drops_no_metric_whatever_level_is_in_force(
     assert "T" in line["timestamp"]
 
 
-def test_a_line_is_as_powertools_writes_it(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("service", ["idea-explorer", ""])
+def test_a_line_is_as_powertools_writes_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", service)
     record = ToolRecord(name="read_research", duration_ms=12, ok=True)
     called = ToolCallEnd(tool_call_id="t", summary="", duration_ms=12, record=record)
     (ours,) = lines_for(capsys, called)

@@ -104,7 +104,8 @@ def _write_line(
     request_id: str | None,
 ) -> None:
     now = datetime.now(UTC)
-    named = {**dimensions, "service": os.environ["POWERTOOLS_SERVICE_NAME"]}
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME")
+    named = {**dimensions, **({"service": service} if service else {})}
     declared = {
         "Namespace": os.environ["POWERTOOLS_METRICS_NAMESPACE"],
         "Dimensions": [[*named]],
