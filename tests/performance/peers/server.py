@@ -14,7 +14,9 @@ the runners write into their prompt.
 
 import asyncio
 import gc
+import io
 import json
+import tarfile
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -48,6 +50,19 @@ def render(
     return f"{head}content-length: {len(data)}\r\n\r\n".encode() + data
 
 
+def render_archive() -> bytes:
+    """A tarball with nothing in it but its folder, as the listings of the repository have nothing."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        folder = tarfile.TarInfo(f"acme-lab-{COMMIT}")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    data = packed.getvalue()
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/x-gzip\r\ncontent-length: {len(data)}"
+    return f"{head}\r\n\r\n".encode() + data
+
+
+ARCHIVE = render_archive()
 NOT_FOUND = render("404 Not Found", '{"message":"Not Found"}')
 EXHAUSTED = render(
     "400 Bad Request",
@@ -147,6 +162,8 @@ def _git(method: str, path: str) -> bytes:
         case ["commits"]:
             url = f"https://github.com/acme/lab/commit/{COMMIT}"
             found = [{"sha": COMMIT, "html_url": url, "parents": [], "commit": commit}]
+        case ["tarball", _]:
+            return ARCHIVE
         case ["git", "trees", _]:
             found = {"sha": TREE, "tree": [], "truncated": False}
         case _:

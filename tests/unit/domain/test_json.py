@@ -3,7 +3,45 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from idea_explorer.domain.json import MAX_DEPTH, Block, sanitize, sanitize_block
+from idea_explorer.domain.json import (
+    MAX_DEPTH,
+    Block,
+    dump_canonical,
+    json_size,
+    parse_json,
+    sanitize,
+    sanitize_block,
+)
+
+VALUES: list[JsonValue] = [
+    {"b": 1, "a": [{"d": None, "c": True}], "ä": "grün 😀"},
+    [0.0, -0.0, 0.1, 1e-4, 9.9e-5, 1e-5, 1.5e-7, 1e15, 1e16, 1e22, -1e300, 10**30],
+    [float("inf"), float("-inf"), float("nan")],
+    '\x00\x1f\x7f\b\f\n\r\t"\\/\u2028',
+    {"lone": "a\ud800b"},
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_canonical_text_is_what_the_standard_library_writes(value: JsonValue) -> None:
+    expected = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    assert dump_canonical(value) == expected
+    size = len(expected.encode("utf-8", "surrogatepass"))
+    assert json_size(value) == pytest.approx(size, abs=3)  # a small number may be spelled shorter
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "\\ud800"}', '[1e400, 1e-7, "\\ud83d\\ude00"]', "[" * 400 + "]" * 400]
+)
+def test_json_is_read_as_the_standard_library_reads_it(text: str) -> None:
+    assert parse_json(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'"\xff"', b"no"])
+def test_what_is_no_json_is_an_error(data: bytes) -> None:
+    with pytest.raises((json.JSONDecodeError, UnicodeDecodeError)):
+        parse_json(data)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 from idea_explorer.observability.logging import SERVICE, PowertoolsLog, powertools_logger
 
@@ -46,3 +47,21 @@ def test_the_level_of_the_function_is_in_force(
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", level)
 
     assert len(lines_of(monkeypatch, "info", "warning", "error")) == written
+
+
+def test_a_line_is_as_powertools_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", "Root=1-2-3;Parent=4")
+    monkeypatch.delitem(logging.Logger.manager.loggerDict, SERVICE, raising=False)
+    written = io.StringIO()
+    logger = powertools_logger(logger_handler=logging.StreamHandler(written))
+    logger.append_keys(cold_start=True, correlation_id=None)
+    logger.thread_safe_append_keys(request="r")
+    PowertoolsLog(logger).warning("tool_call", step=3, name=None)
+    plain = LambdaPowertoolsFormatter(use_rfc3339=True)
+    plain.append_keys(service=SERVICE, cold_start=True, correlation_id=None)
+    record = logging.LogRecord(SERVICE, logging.WARNING, __file__, 1, "tool_call", (), None)
+    theirs, ours = json.loads(plain.format(record)), json.loads(written.getvalue())
+    logger.thread_safe_clear_keys()
+
+    changed = {name: ours[name] for name in ("location", "timestamp")}
+    assert ours == {**theirs, **changed, "level": "WARN", "step": 3, "name": None}

@@ -18,7 +18,7 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.events import AnyEvent, ToolCallEnd, dump_event
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_json, json_size
 from idea_explorer.domain.request import STORED
 from idea_explorer.domain.run import Status
 from idea_explorer.ports.stores import RecordChange
@@ -128,10 +128,10 @@ def dump_stored_event(event: AnyEvent) -> str:
 
 def _shorten_output(output: JsonObject) -> JsonObject:
     """The same fields with shorter texts and lists, or an excerpt if there are too many of them."""
-    size = _size(_to_json(output))
+    size = json_size(output)
     for characters, items in SHORT_FORMS:
         short = {name: _shorten(value, characters, items) for name, value in output.items()}
-        if _size(_to_json(short)) <= MAX_OUTPUT_BYTES:
+        if json_size(short) <= MAX_OUTPUT_BYTES:
             return {**short, "truncated": True, "bytes": size}
     excerpt = _truncate(output, MAX_OUTPUT_BYTES)
     assert isinstance(excerpt, dict)
@@ -161,7 +161,7 @@ def _truncate(value: JsonValue, limit: int) -> JsonValue:
 
 
 def _to_json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return dump_json(value).decode()
 
 
 def _size(text: str) -> int:

@@ -13,6 +13,7 @@ from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 MAX_DELTA = (
     50_000  # characters of one event; more is collected only while a store cannot be reached
 )
+COMPRESSION = 1  # a quarter of the time that zlib takes otherwise, for a sixth more bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class LeasedTranscript:
             record, self._record = self._record, None
         return Batch(
             number=self._stored,
-            entries=[zlib.compress(dump_entry(entry)) for entry in entries],
+            entries=[zlib.compress(dump_entry(entry), COMPRESSION) for entry in entries],
             events=[event.join() if isinstance(event, _Text) else event for event in events],
             record=record,
         )

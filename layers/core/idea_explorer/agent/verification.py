@@ -51,6 +51,7 @@ MIN_SECONDS = 5.0  # in less no model answers
 TOKENS_PER_VERDICT = 60  # its number, its word and fifteen words of reason
 TOKENS_PER_QUOTE = 100  # a sentence of a passage
 TITLE = "Sentences"  # of the document, which the prompt names
+_NO_SOURCE = VerificationStarted | VerificationFinished  # they say nothing that a report could cite
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,34 @@ class Judge:
     profile: ModelProfile | None = None
 
 
+class ReportReader:
+    """Reads the reports of one run, whose transcript only grows. The report that is verified is mostly the
+    one that is stored, so the last one that was read is not read again. `page` is the web address of the
+    team's repository."""
+
+    def __init__(self, page: str | None = None) -> None:
+        self._page = page
+        self._last: tuple[str, int] | None = None
+        self._found: tuple[CheckedReport, Passages]
+
+    def read(self, written: str, state: State) -> tuple[CheckedReport, Passages]:
+        """The report as it is stored, except for marks, and what its sources say."""
+        verdicts = sum(isinstance(entry, _NO_SOURCE) for entry in state.entries)
+        asked = written, len(state.entries) - verdicts
+        if asked != self._last:
+            self._found = _read_report(written, state, self._page)
+            self._last = asked
+        return self._found
+
+
 @dataclass(frozen=True)
 class Verifier:
-    """`budget_usd` is what the run may cost; `page` is the web address of the team's repository."""
+    """`budget_usd` is what the run may cost."""
 
     model: Model
     judge: Judge | None
     budget_usd: float | None
-    page: str | None = None
+    reader: ReportReader
 
     def verify(
         self,
@@ -82,7 +103,7 @@ class Verifier:
         """Append the verdicts on the report; before a call, what it can cost. `spent_usd` is what the run has
         cost so far; where that is not known, no model is called."""
         state = State(transcript.entries)
-        report, passages = read_checked_report(choose_unverified(state.entries), state, self.page)
+        report, passages = self.reader.read(choose_unverified(state.entries), state)
         by_rule = Deadline.after(deadline.clock, seconds=MAX_RULE_SECONDS)
 
         def out_of_time() -> bool:
@@ -225,11 +246,7 @@ class _NoSink:
         pass
 
 
-def read_checked_report(
-    written: str, state: State, page: str | None
-) -> tuple[CheckedReport, Passages]:
-    """The report as it is stored, except for marks, and what its sources say. `page` is the web address of
-    the team's repository."""
+def _read_report(written: str, state: State, page: str | None) -> tuple[CheckedReport, Passages]:
     given = find_request_texts(state.opening)
     text = remove_own_evidence(clean_markup(cut_report(strip_preamble(written))))
     removed = 0

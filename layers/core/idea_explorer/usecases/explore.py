@@ -13,7 +13,7 @@ from idea_explorer.agent.tool_calls import (
 )
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import ArgumentValidator
-from idea_explorer.agent.verification import Judge, Verifier
+from idea_explorer.agent.verification import Judge, ReportReader, Verifier
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
@@ -102,8 +102,10 @@ def explore(
     if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = deps.transcripts.open(exploration_id, exploration.lease)
+    reader = ReportReader(engine.page_of(exploration))
     with RecordingSink(transcript, sinks, deps) as sink:
-        return _explore(exploration, RunContext(transcript, sink, engine, deps), branched=branched)
+        context = RunContext(transcript, sink, engine, deps, reader)
+        return _explore(exploration, context, branched=branched)
 
 
 def _explore(exploration: Exploration, context: RunContext, *, branched: bool) -> Exploration:
@@ -234,15 +236,13 @@ def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
     judge = (
         None if price is None or offline else Judge(model_id, price, policy.profiles.get(model_id))
     )
-    return Verifier(
-        engine.model, judge, exploration.run.limit_usd, page=engine.repository_url_for(exploration)
-    )
+    return Verifier(engine.model, judge, exploration.run.limit_usd, context.reader)
 
 
 def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> Exploration:
     """Store the report, then the outcome."""
     state, deps = context.state, context.deps
-    conclusion = conclude(state, finish, context.engine.repository_url_for(exploration))
+    conclusion = conclude(state, finish, context.reader)
     finish = hold_back(exploration, finish, state)
     text = conclusion.text
     if text:

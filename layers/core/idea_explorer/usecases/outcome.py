@@ -9,7 +9,7 @@ from idea_explorer.agent.moves import Finish
 from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.agent.requests import price_next_step, price_report
 from idea_explorer.agent.state import State
-from idea_explorer.agent.verification import read_checked_report
+from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
@@ -188,11 +188,9 @@ class Conclusion:
         return find_title(self.text, idea)
 
 
-def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusion:
-    """The report, cleaned and with its citations checked; for a run that ended early, the best text there is.
-
-    `page` is the web address of the team's repository.
-    """
+def conclude(state: State, finish: Finish, reader: ReportReader) -> Conclusion:
+    """The report, cleaned and with its citations checked; for a run that ended early, the best text there
+    is."""
     verified = find_verified(state.entries)
     if verified:
         written = verified[0]
@@ -200,7 +198,7 @@ def conclude(state: State, finish: Finish, page: str | None = None) -> Conclusio
         written = read_final_turn(state.entries)
     else:
         written = choose_report(state.entries)
-    checked, passages = read_checked_report(written, state, page)
+    checked, passages = reader.read(written, state)
     text = checked.text
     claims = verified[1].claims if verified else ()
     if claims:

@@ -21,6 +21,7 @@ from idea_explorer.agent.moves import (
     next_move,
 )
 from idea_explorer.agent.state import State
+from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain import transcript
 from idea_explorer.usecases.outcome import Conclusion, conclude
 
@@ -60,7 +61,7 @@ def replay(entries: Sequence[transcript.AnyEntry], page: str | None = None) -> R
 def _ended(tape: "_Tape", state: State, finish: Finish, page: str | None) -> ReplayResult:
     if tape.upcoming is not None:
         return _result(tape, None, f"ended after entry {len(tape.played)} where more was recorded")
-    return _result(tape, conclude(state, finish, page), "")
+    return _result(tape, conclude(state, finish, ReportReader(page)), "")
 
 
 def _result(tape: "_Tape", conclusion: Conclusion | None, divergence: str) -> ReplayResult:

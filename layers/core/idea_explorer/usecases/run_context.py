@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.state import State
+from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.ports import Transcript
@@ -26,6 +27,7 @@ class RunContext:
     sink: RecordingSink
     engine: Engine
     deps: Deps
+    reader: ReportReader
 
     @property
     def state(self) -> State:

@@ -53,7 +53,6 @@ def cloud_deps(settings: Settings, log: Log) -> Deps:
         queue=partial(cloud.cloud_queue, settings),
         wake=partial(_answer_token, settings, approvals),
         idempotency=cache(partial(cloud.idempotency, settings)),
-        index=cache(partial(publishing.research_index, settings)),
         research=partial(research_repository, settings) if settings.uses_github else _none,
         publisher=partial(publishing.publisher, settings) if settings.uses_github else _none,
     )
@@ -101,7 +100,6 @@ def server_deps(settings: Settings, log: Log) -> Deps:
         queue=lambda: queue,
         wake=lambda exploration: queue.send(exploration.id, exploration.run.number),
         idempotency=cache(partial(local.idempotency, settings)),
-        index=cache(partial(publishing.research_index, settings)),
         retries_webhooks=True,
     )
 
@@ -117,7 +115,7 @@ def _deps(settings: Settings, log: Log, spend: Spend, uploads: Uploads) -> Calla
         policy=request_policy(settings, spend, uploads),
         sinks_for=partial(_log_sinks, log),
         workflow=partial(cloud.cloud_workflow, settings),
-        index=partial(publishing.research_index, settings),
+        index=cache(partial(publishing.research_index, settings)),
         pull_requests_for=partial(publishing.pull_requests_for, settings),
         reverter_for=lambda exploration: publishing.reverter(settings, exploration.request),
         restorer=partial(publishing.restorer, settings),

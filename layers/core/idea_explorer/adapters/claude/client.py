@@ -17,7 +17,7 @@ from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, U
 from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.json import Block, JsonObject, dump_json
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -121,14 +121,25 @@ class Claude:
             # the events are needed as they came
             return self.client.post(
                 "/v1/messages",
-                body=_body(request),
+                content=dump_json(_body(request)),  # much faster than the SDK's own encoder
                 options={"headers": _headers(request), "timeout": timeout},
                 cast_to=object,
                 stream=True,
                 stream_cls=anthropic.Stream[Any],
             )
 
-        reader = StreamReader(connect, watcher.tick, message.show, grace_seconds=self.grace_seconds)
+        def check_unless_complete() -> None:
+            # a complete response is paid for, so it is returned
+            if not message.is_complete:
+                watcher.tick()
+
+        reader = StreamReader(
+            connect,
+            watcher.tick,
+            message.show,
+            grace_seconds=self.grace_seconds,
+            after_read=check_unless_complete,
+        )
         with errors.name_system(SYSTEM), map_sdk_errors(self.account), reader as events:
             try:
                 for event in events:
@@ -136,10 +147,6 @@ class Claude:
                         message.add_message(event.message)
                     else:
                         message.add_event(event)
-                    # an event's usage is counted before the deadline can end the call, and a complete
-                    # response is paid for, so it is returned
-                    if not message.is_complete:
-                        watcher.tick()
             finally:
                 message.show()
             return message.build()

@@ -13,17 +13,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import anthropic
 
+from idea_explorer.adapters.claude.sse import decode_events
 from idea_explorer.domain.errors import NetworkError, UnavailableError
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, parse_json, text_of
 from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
 CHECK_SECONDS = 0.2
+_SKIPPED = (None, "", "ping")  # names of events
 
 Stream = anthropic.Stream[Any]
 
@@ -40,7 +42,8 @@ class StreamReader:
 
     `check` is called several times a second, whatever arrives, and may raise. A call that has sent no event
     yet then gets a grace period, in which its first one may still say what it costs. `catch_up` is called
-    when all that has arrived was yielded, before waiting for more.
+    when all that has arrived was yielded, before waiting for more, and `after_read` when what was read at
+    once was.
     """
 
     def __init__(
@@ -50,10 +53,12 @@ class StreamReader:
         catch_up: Callable[[], None],
         *,
         grace_seconds: float,
+        after_read: Callable[[], None] = lambda: None,
     ) -> None:
         self._connect = connect
         self._check = check
         self._catch_up = catch_up
+        self._after_read = after_read
         self._grace_seconds = grace_seconds
         self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stream: Stream | None = None
@@ -75,18 +80,17 @@ class StreamReader:
 
     def _events(self) -> Iterator[Any]:
         """Raises what the connection or `check` raises."""
-        for event in anthropic.Stream.raw_events(cast("Any", self)):
-            if event.event == "error":
-                raise self._describe_error(event.data)
-            if event.event in {None, "ping"} or not event.data:
+        for name, data in decode_events(self._pieces()):
+            if name == "error":
+                raise self._describe_error(data)
+            if name in _SKIPPED or not data:
                 continue
             self._begun = True
-            yield event.json()
+            yield parse_json(data)
         if self._whole is not None:
             yield self._whole
 
-    def iter_bytes(self) -> Iterator[bytes]:
-        """What was read, for the decoder of the SDK."""
+    def _pieces(self) -> Iterator[bytes]:
         while (item := self._next()) is not _END:
             if isinstance(item, BaseException):
                 raise item
@@ -96,13 +100,14 @@ class StreamReader:
             yield item
             if self._received.empty():
                 self._catch_up()
+            self._after_read()
 
-    def _describe_error(self, data: str) -> anthropic.APIStatusError:
+    def _describe_error(self, data: bytes) -> anthropic.APIStatusError:
         assert self._stream is not None
         try:
-            body = json.loads(data)
+            body = parse_json(data)
         except ValueError:
-            body = data
+            body = data.decode(errors="replace")
         return anthropic.APIStatusError(str(body), response=self._stream.response, body=body)
 
     def _next(self) -> Any:
@@ -169,12 +174,12 @@ class MessageBuilder:
 
     def add_event(self, event: dict[str, Any]) -> None:
         match event["type"]:
+            case "content_block_delta":  # first, because nearly all of them are
+                self._extend(event["index"], event["delta"])
             case "message_start":
                 self._count(event["message"].get("usage") or {})
             case "content_block_start":
                 self._blocks.append(event["content_block"])
-            case "content_block_delta":
-                self._extend(event["index"], event["delta"])
             case "content_block_stop":
                 self._close(event["index"])
             case "message_delta":

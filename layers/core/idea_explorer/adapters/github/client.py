@@ -19,6 +19,7 @@ from idea_explorer.adapters.http.connections import (
     map_httpx_errors,
 )
 from idea_explorer.domain import errors
+from idea_explorer.domain.json import parse_json
 from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
 
 TIMEOUT = httpx2.Timeout(10.0)
@@ -108,9 +109,9 @@ class GitHubClient:
 
     def _json(self, method: str, segments: Sequence[str], **options: Any) -> Any:
         with self._request(method, segments, **options) as response:
-            response.read()
+            body = response.read()
             try:
-                return response.json()
+                return parse_json(body)
             except (ValueError, RecursionError) as error:
                 raise unreadable() from error
 
