@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.harness.template import template
+
 ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENTS = ROOT / "artifacts" / "peers"
 LOCK = ROOT / "requirements.lock"
@@ -44,13 +46,15 @@ class Peer:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Compiled bytecode is kept, as in a deployment."""
+        """Compiled bytecode is kept, as in a deployment. Ours gets the variables of its functions."""
         kept = {
             name: value
             for name, value in os.environ.items()
             if name not in {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH"}
         }
-        return {**kept, "PEER_PACKAGES": str(self.folder)}
+        given = template()["Globals"]["Function"]["Environment"]["Variables"]
+        own = {name: value for name, value in given.items() if isinstance(value, str)}
+        return {**kept, "PEER_PACKAGES": str(self.folder), **({} if self.packages else own)}
 
     def install(self) -> None:
         """Does nothing if these versions are there already."""
