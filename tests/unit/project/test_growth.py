@@ -139,7 +139,7 @@ MEASURED = {
     """,
     "text": """
         domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown
-        domain.text._ESCAPED_OR_CODE
+        domain.text._ESCAPED_OR_CODE domain.text._NOT_ASCII
         domain.text._SUSPECT
     """,
     "paths": """

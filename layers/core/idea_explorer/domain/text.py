@@ -15,7 +15,7 @@ MAX_SLUG_LENGTH = 50  # a folder name that is readable in a terminal and a URL
 _SLUG_SOURCE = 2_000  # characters of an idea that can affect its slug
 # CPython sorts a run of accents by insertion, in quadratic time. Their order does not matter here, so a
 # text is decomposed in pieces.
-_NORMALIZED = 256
+_NOT_ASCII = lazy_pattern(r"[^\x00-\x7f]{1,256}")
 _SIGNS = lazy_pattern(r"(?<=\w)[+#]+")
 _SIGN_NAMES = {"+": " plus ", "#": " sharp "}
 
@@ -40,8 +40,11 @@ def fold(text: str) -> str:
     folded = text.casefold()
     if folded.isascii():
         return folded
-    pieces = (folded[at : at + _NORMALIZED] for at in range(0, len(folded), _NORMALIZED))
-    decomposed = (char for piece in pieces for char in unicodedata.normalize("NFKD", piece))
+    return _NOT_ASCII.sub(_drop_accents, folded)
+
+
+def _drop_accents(found: re.Match[str]) -> str:
+    decomposed = unicodedata.normalize("NFKD", found[0])
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
