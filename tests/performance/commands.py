@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.performance.serve_program import ROOT, environment
 
 MAX_EXPLORE_SECONDS = 0.35
+MAX_HELP_SECONDS = 0.06  # more than an interpreter that does nothing
 MIN_DOCUMENTS_PER_SECOND = 2_000
 DOCUMENTS, CALLS = 200, 2_000
 DOCUMENT = (
@@ -27,9 +28,13 @@ DOCUMENT = (
 
 
 def cpu_seconds(folder: Path, arguments: list[str], lines: Iterable[str] = ()) -> float:
+    return _cpu_seconds(folder, ["-m", "idea_explorer", *arguments], lines)
+
+
+def _cpu_seconds(folder: Path, arguments: list[str], lines: Iterable[str] = ()) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, "-m", "idea_explorer", *arguments],
+        [sys.executable, *arguments],
         input="".join(f"{line}\n" for line in lines).encode(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -66,8 +71,12 @@ def main() -> int:
         per_second = max(read_documents(folder) for _ in times)
         shutil.rmtree(folder / "ideas" / "notes")
         explored = min(explore(folder) for _ in times)
-        helped = min(cpu_seconds(folder, ["--help"]) for _ in times)
-    print(f"idea --help: {helped * 1_000:.0f} ms of CPU time")
+        bare = min(_cpu_seconds(folder, ["-c", "pass"]) for _ in times)
+        helped = min(cpu_seconds(folder, ["--help"]) for _ in times) - bare
+    print(
+        f"idea --help: {helped * 1_000:.0f} ms of CPU time (at most {MAX_HELP_SECONDS * 1_000:.0f})"
+        f" on top of {bare * 1_000:.0f} for an interpreter that does nothing"
+    )
     print(
         f"idea explore, offline: {explored * 1_000:.0f} ms of CPU time"
         f" (at most {MAX_EXPLORE_SECONDS * 1_000:.0f})"
@@ -76,8 +85,8 @@ def main() -> int:
         f"idea tool --stdin: {per_second:,.0f} documents of 10 KB in a second of CPU time"
         f" (at least {MIN_DOCUMENTS_PER_SECOND:,})"
     )
-    good = explored <= MAX_EXPLORE_SECONDS and per_second >= MIN_DOCUMENTS_PER_SECOND
-    return 0 if good else 1
+    good = explored <= MAX_EXPLORE_SECONDS and helped <= MAX_HELP_SECONDS
+    return 0 if good and per_second >= MIN_DOCUMENTS_PER_SECOND else 1
 
 
 if __name__ == "__main__":

@@ -39,6 +39,11 @@ def old_file(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def test_a_connection_caches_little_of_the_file(tmp_path: Path) -> None:
+    database = Database(tmp_path / "a.db", SCHEMA)
+    assert database.rows("PRAGMA cache_size") == [(-512,)]
+
+
 def test_a_file_that_another_is_writing_to_is_opened_when_that_has_ended(tmp_path: Path) -> None:
     other = old_file(tmp_path / "a.db")
     other.execute("BEGIN IMMEDIATE")

@@ -7,8 +7,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.harness.template import template
+
 ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENTS = ROOT / "artifacts" / "peers"
+LOCK = ROOT / "requirements.lock"
 RUNNERS = "tests.performance.peers.runners"
 SDK = "anthropic==2.8.0"
 
@@ -20,11 +23,11 @@ class MissingProgramError(Exception):
 @dataclass(frozen=True)
 class Peer:
     """`packages` are of PyPI, or of npm where the runner is a script of Node. Ours has none: it is the
-    project itself."""
+    project itself, with the packages of its lock and none of those that develop it."""
 
     label: str
     runner: str
-    environment: str = ""
+    environment: str
     packages: tuple[str, ...] = ()
 
     @property
@@ -39,35 +42,40 @@ class Peer:
     def command(self) -> list[str]:
         if self.runs_on_node:
             return [_find("node"), str(Path(__file__).parent / "runners" / self.runner)]
-        python = str(self.folder / "bin" / "python") if self.environment else sys.executable
-        return [python, "-m", self.runner]
+        return [str(self.folder / "bin" / "python"), "-m", self.runner]
 
     @property
     def variables(self) -> dict[str, str]:
-        """Compiled bytecode is kept, as in a deployment."""
+        """Compiled bytecode is kept, as in a deployment. Ours gets the variables of its functions."""
         kept = {
             name: value
             for name, value in os.environ.items()
             if name not in {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONPATH"}
         }
-        return {**kept, "PEER_PACKAGES": str(self.folder)}
+        given = template()["Globals"]["Function"]["Environment"]["Variables"]
+        own = {name: value for name, value in given.items() if isinstance(value, str)}
+        return {**kept, "PEER_PACKAGES": str(self.folder), **({} if self.packages else own)}
 
     def install(self) -> None:
         """Does nothing if these versions are there already."""
         note = ENVIRONMENTS / f"{self.environment}.txt"
-        wanted = "\n".join(self.packages) + "\n"
-        if not self.packages or (note.exists() and note.read_text() == wanted):
+        wanted = "\n".join(self.packages) + "\n" if self.packages else LOCK.read_text("utf-8")
+        if note.exists() and note.read_text("utf-8") == wanted:
             return
-        print(f"Installing {', '.join(self.packages)}", flush=True)
+        print(f"Installing {', '.join(self.packages) or LOCK.name}", flush=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.runs_on_node:
             command = [_find("npm"), "install", "--no-audit", "--no-fund", "--save-exact"]
             _run([*command, "--prefix", str(self.folder), *self.packages])
         else:
             _run([sys.executable, "-m", "venv", "--clear", str(self.folder)])
-            pip = [str(self.folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-            _run([*pip, "--disable-pip-version-check", *self.packages])
-        note.write_text(wanted)
+            programs = self.folder / "bin"
+            pip = [str(programs / "python"), "-m", "pip", "install", "--quiet"]
+            if self.packages:
+                _run([*pip, "--disable-pip-version-check", *self.packages])
+            else:
+                _run([str(ROOT / "scripts" / "install"), str(programs), str(LOCK), "."])
+        note.write_text(wanted, "utf-8")
 
 
 PEERS = {
@@ -98,7 +106,7 @@ PEERS = {
         "strands",
         ("strands-agents[anthropic]==1.62.0",),  # needs an SDK below 1.0, and chooses it
     ),
-    "ours": Peer("**Idea Explorer**, streamed", "tests.performance.peer_runner"),
+    "ours": Peer("**Idea Explorer**, streamed", "tests.performance.peer_runner", "ours"),
 }
 
 

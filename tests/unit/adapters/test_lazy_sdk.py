@@ -136,3 +136,16 @@ def test_a_module_that_could_not_be_loaded_is_loaded_by_the_next_call(tmp_path: 
     path.write_text("def refuse(): return 429\n")
 
     assert module.refuse() == 429
+
+
+def test_classes_of_the_asynchronous_half_are_loaded_when_they_are_called() -> None:
+    code = (
+        "import json, sys; from idea_explorer.adapters.claude import Claude; Claude.with_key('k');"
+        "before = 'anyio.streams.tls' in sys.modules; import httpcore2;"
+        "backend = type(httpcore2.AnyIOBackend()).__name__;"
+        "from anthropic.lib.credentials import TokenCache;"
+        "cache = type(TokenCache(lambda **_: None)).__name__;"
+        "print(json.dumps([before, backend, cache]))"
+    )
+
+    assert run(code) == [False, "AnyIOBackend", "TokenCache"]

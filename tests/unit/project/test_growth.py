@@ -139,7 +139,7 @@ MEASURED = {
     """,
     "text": """
         domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown
-        domain.text._ESCAPED_OR_CODE
+        domain.text._ESCAPED_OR_CODE domain.text._NOT_ASCII
         domain.text._SUSPECT
     """,
     "paths": """
@@ -266,15 +266,17 @@ NOT_MEASURED = {
 
 
 def find_patterns() -> Iterator[str]:
-    """Every statement of a module that uses `re`, by its name."""
+    """Every statement of a module that uses `re` or `lazy_pattern`, by its name."""
     for file in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
         for statement in ast.parse(file.read_text("utf-8")).body:
-            if any(_uses_re(node) for node in ast.walk(statement)):
+            if module != "domain.patterns" and any(_uses_re(n) for n in ast.walk(statement)):
                 yield f"{module.removesuffix('.__init__')}.{_name(statement)}"
 
 
 def _uses_re(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id == "lazy_pattern"
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     module = node.func.value

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.performance.peers.environments import ENVIRONMENTS, PEERS
 from tests.performance.peers.report import render_goals, render_table
 from tests.performance.peers.runners.protocol import REPORT_LENGTH, TOTALS
 from tests.performance.peers.script import ANSWERS, READS, REPORT, answers, render_stream
@@ -46,6 +47,16 @@ def test_each_exploration_has_its_own_answers_and_no_more() -> None:
     assert [ask("1" * 16) for _ in range(ANSWERS)] == first
     assert len(set(first)) == ANSWERS
     assert ask("0" * 16).startswith(b"HTTP/1.1 400")
+
+
+def test_each_peer_has_an_environment_of_its_own() -> None:
+    """Ours would otherwise run among the packages that develop it, some of which load others."""
+    for name, peer in PEERS.items():
+        assert peer.folder.parent == ENVIRONMENTS
+        if not peer.runs_on_node:
+            assert peer.command[0] == str(peer.folder / "bin" / "python")
+        assert bool(peer.packages) == (name != "ours")
+        assert ("MALLOC_ARENA_MAX" in peer.variables) == (name == "ours")  # of template.yaml
 
 
 def test_ratios_are_within_rounds() -> None:

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {"anthropic", "boto3", "botocore", "httpx2", "pydantic", "rich", "aws_lambda_powertools"}
 
 
@@ -54,3 +56,50 @@ def test_a_server_starts_without_the_clients_that_only_some_calls_use() -> None:
 
     assert "uvicorn" in loaded
     assert not {"anthropic", "boto3", "botocore", "httpx2", "aws_lambda_powertools"} & loaded
+
+
+# Modules of ours and patterns that are compiled, with a little room. Each module costs half a millisecond to
+# two, and each pattern half a millisecond: what is over the limit should be loaded by the calls that use it.
+MAX_LOADED = {
+    "printing help": (10, 12),
+    "an exploration without a key": (156, 48),
+    "an exploration with a key": (162, 128),
+}
+COUNT = (
+    "import re, sys; compiled = []; compile = re._compiler.compile;"
+    "re._compiler.compile = lambda *given: compiled.append(given) or compile(*given);"
+)
+PREPARE = (
+    "import tempfile; from idea_explorer.observability.logging import SilentLog;"
+    "import idea_explorer.usecases.submit, idea_explorer.usecases.explore;"
+    "from idea_explorer.settings import Settings; from idea_explorer.wiring.deps import local_deps;"
+    "given = {'IDEA_RESEARCH_DIR': tempfile.mkdtemp()} | KEY;"
+    "local_deps(Settings.from_environment(given), SilentLog()).engine();"
+)
+STARTS = {
+    "printing help": "from idea_explorer.cli.parser import build_parser; build_parser().format_help();",
+    "an exploration without a key": f"KEY = {{}}; {PREPARE}",
+    "an exploration with a key": f"KEY = {{'ANTHROPIC_API_KEY': 'k'}}; {PREPARE}",
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_start_loads_and_compiles_no_more_than_it_used_to(start: str) -> None:
+    code = (
+        f"{COUNT}{STARTS[start]}"
+        "print(sum(name.startswith('idea_explorer') for name in sys.modules), len(compiled))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules, patterns = map(int, done.stdout.split())
+
+    assert modules <= MAX_LOADED[start][0]
+    assert patterns <= MAX_LOADED[start][1]
+
+
+def test_garbage_is_collected_as_ever_once_the_program_has_started() -> None:
+    code = (
+        "import gc; usual = gc.get_threshold(); import idea_explorer; started = gc.get_threshold();"
+        "gc.collect(); print(started[0] > 10 * usual[0], gc.get_threshold() == usual)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]

@@ -11,10 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from idea_explorer.adapters.aws.s3 import Bucket
 from idea_explorer.adapters.safe_files import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
@@ -40,13 +39,16 @@ from idea_explorer.domain.ids import (
 )
 from idea_explorer.ports import FileInfo, Upload, UploadedFile, Uploads
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.aws.s3 import Bucket
+
 Found = TypeVar("Found")
 
 NAME = "name"  # metadata is limited to ASCII, so the name is encoded
 
 
 class CloudUploads:
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: "Bucket") -> None:
         self._bucket = bucket
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from idea_explorer.domain.errors import BlockedAddressError
+from idea_explorer.domain.patterns import lazy_pattern
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
@@ -48,8 +49,8 @@ NON_PUBLIC_IPV6 = tuple(
 )
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)  # interface ids that carry an IPv4 address
 
-_HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
+_HOST_NAME = lazy_pattern(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
+_NUMBER = lazy_pattern(r"[0-9]+|0x[0-9a-f]*", re.IGNORECASE)
 MAX_HOST = 253
 NOT_PUBLIC = "must be a public address"
 NO_CREDENTIALS = "must not contain a user name or a password: they would not be sent"

@@ -13,6 +13,7 @@ from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.diffs import revert_diff, unified_diff
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.replacements import keep_line_ends
 
@@ -37,7 +38,7 @@ def describe_approval(*, edited: bool, in_part: bool) -> str:
 
 _BOM = "\ufeff"
 # Two slashes alone are an operator, a comment or part of a path as well.
-_ADDRESS = re.compile(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
+_ADDRESS = lazy_pattern(r"(?:(?:https?|ftp)://|www\.|(?<!\S)//\w)\S+", re.IGNORECASE)
 
 
 class Proposal(DomainModel, frozen=True):

@@ -1,9 +1,13 @@
 """The base of our models."""
 
+import os
 import threading
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+# Pydantic looks for plugins in the metadata of every installed package. There are none for us.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 _building = threading.RLock()
 

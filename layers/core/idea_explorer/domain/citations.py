@@ -5,7 +5,6 @@ sources that the model wrote. Citations that match no evidence are marked before
 sources are numbered in one list at the end of the report. Checking a checked report changes nothing.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from functools import lru_cache
 
 from idea_explorer.domain.links import Link, read_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_phrases import SOURCES, spell_in_english
 from idea_explorer.domain.report_text import cut_report
 from idea_explorer.domain.source_entries import EntryReader
@@ -37,8 +37,8 @@ MAX_CHECKED = 400_000  # characters in all rounds: less than a second. An answer
 # characters, further numbers are marked instead of linked.
 MAX_NUMBER_LINKS = 400_000
 MAX_LINKS_OF_ENTRY = 20  # for one number; the list at the end has all of them
-_MARKS = re.compile(rf"(?:[ \t]*{UNMATCHED}(?![^\W_]|: {NOT_FOUND}))+")
-_NUMBER = re.compile(r"\[?\d{1,3}\]?\Z")
+_MARKS = lazy_pattern(rf"(?:[ \t]*{UNMATCHED}(?![^\W_]|: {NOT_FOUND}))+")
+_NUMBER = lazy_pattern(r"\[?\d{1,3}\]?\Z")
 _WORD_ENDS = " \t\r\n.,;!?)"
 
 

@@ -1,15 +1,16 @@
 """Unified diffs: made, taken back, and applied in part. Only a line feed ends a line."""
 
-import re
 from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
+from idea_explorer.domain.patterns import lazy_pattern
+
 CONTEXT_LINES = 3
 MAX_COMPARED_LINES = 2_000  # difflib is quadratic at worst; a larger change is shown as a whole
 NO_NEWLINE = "\\ No newline at end of file"
-_HEADER = re.compile(r"@@ -\S+ \+(?P<start>\d+)(,(?P<length>\d+))? @@")
+_HEADER = lazy_pattern(r"@@ -\S+ \+(?P<start>\d+)(,(?P<length>\d+))? @@")
 
 Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 Group = list[tuple[str, int, int, int, int]]

@@ -18,14 +18,15 @@ from idea_explorer.domain.front_matter import (
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.markdown import find_prose
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_phrases import FOLLOWS_UP, translate
 from idea_explorer.domain.text import hash_text
 
 UPDATE = "## Update - "
 SECTION_LEVEL = 3  # of the highest heading within an update
-_UPDATE_HEADING = re.compile(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
-_HEADING = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
-_TITLE_LINE = re.compile(r"\A# .+$", re.MULTILINE)
+_UPDATE_HEADING = lazy_pattern(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
+_HEADING = lazy_pattern(r"^(#{1,6})(?= )", re.MULTILINE)
+_TITLE_LINE = lazy_pattern(r"\A# .+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

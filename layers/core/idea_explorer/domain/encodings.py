@@ -5,10 +5,11 @@ each encoding that people still have files in, and the one counts in which they 
 """
 
 import codecs
-import re
 import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
+
+from idea_explorer.domain.patterns import lazy_pattern
 
 SLICE = 65_536
 SAMPLE_BYTES = 8_192
@@ -57,17 +58,17 @@ _TRADITIONAL = (
 )
 # By codec, what of its characters is common in its language.
 _MANY_BYTES = {
-    "cp932": re.compile("[\u3041-\u30fe]"),
-    "euc_jp": re.compile("[\u3041-\u30fe]"),
-    "cp949": re.compile("[\uac00-\ud7a3]"),
-    "gb18030": re.compile(f"[{_SIMPLIFIED}]"),
-    "big5": re.compile(f"[{_TRADITIONAL}]"),
+    "cp932": lazy_pattern("[\u3041-\u30fe]"),
+    "euc_jp": lazy_pattern("[\u3041-\u30fe]"),
+    "cp949": lazy_pattern("[\uac00-\ud7a3]"),
+    "gb18030": lazy_pattern(f"[{_SIMPLIFIED}]"),
+    "big5": lazy_pattern(f"[{_TRADITIONAL}]"),
 }
 _MIN_COMMON = {"cp932": 0.2, "euc_jp": 0.2, "cp949": 0.6, "gb18030": 0.15, "big5": 0.15}
-_WORD = re.compile(r"[^\W_]+")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_WORD = lazy_pattern(r"[^\W_]+")
+_NOT_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 # Signs that stand beside words in every language, and others where they stand alone.
-_NEUTRAL = re.compile(
+_NEUTRAL = lazy_pattern(
     "[\u00a0\u00a7\u00a9\u00ab\u00ae\u00b0\u00b7\u00bb\u00d7\u00f7\u2010-\u2019\u20ac\u2122]"
     # quotation marks and dots do not stand between two letters
     r"|(?<![^\W\d_])[\u201a-\u2030]|[\u201a-\u2030](?![^\W\d_])"

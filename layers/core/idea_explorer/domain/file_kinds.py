@@ -1,13 +1,13 @@
 """What a file is, by its content. Its name counts only where the content leaves the kind open."""
 
 import codecs
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from idea_explorer.domain.encodings import find_codec, guess_codec
 from idea_explorer.domain.errors import UnreadableFileError
+from idea_explorer.domain.patterns import lazy_pattern
 
 HEAD_BYTES = 8_192
 TAIL_BYTES = 262_144  # of a ZIP archive: the list of its last 3,000 files
@@ -61,10 +61,10 @@ _SIGNATURES = {
 # Signatures that begin with letters, as a text may: what follows them is checked too.
 _AFTER_LETTERS = {
     # a width, a height and three bytes, of which one is zero in all but the oddest images
-    re.compile(rb"GIF8[79]a[^\0]{0,6}\0"): f"is a GIF image; {READABLE}",
+    lazy_pattern(rb"GIF8[79]a[^\0]{0,6}\0"): f"is a GIF image; {READABLE}",
     # the size, whose highest byte is small: no upload has 33 MB
-    re.compile(rb"RIFF[\0-\xff]{3}[\0\x01]"): f"is audio, video or an image; {READABLE}",
-    re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"): f"is compressed; {READABLE}",
+    lazy_pattern(rb"RIFF[\0-\xff]{3}[\0\x01]"): f"is audio, video or an image; {READABLE}",
+    lazy_pattern(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"): f"is compressed; {READABLE}",
 }
 ARCHIVE = (b"PK\x03\x04", b"PK\x05\x06")  # a ZIP archive, whose list is at its end
 _ZIP_ENTRY = b"PK\x01\x02"

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.limits import MAX_FRONT_MATTER
+from idea_explorer.domain.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import yaml
 
 MAX_NODES = 1_000  # ours has eight names and values
 MAX_DEPTH = 4
-_CLOSING = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
+_CLOSING = lazy_pattern(r"^-{3,}[ \t]*$", re.MULTILINE)
 _NO_VALUE = frozenset({"", "~", "null", "Null", "NULL"})
 
 

@@ -1,6 +1,5 @@
 """Ids that cannot be guessed: of explorations (UUIDv7, which sort by time) and of uploaded files."""
 
-import re
 import secrets
 import uuid
 from datetime import UTC, date, datetime, time
@@ -8,10 +7,11 @@ from typing import NewType
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
+from idea_explorer.domain.patterns import lazy_pattern
 
 ExplorationId = NewType("ExplorationId", str)
 
-_SHAPE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_SHAPE = lazy_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _NAMESPACE = uuid.UUID("5f0c7a52-3c5e-4d0e-9c0b-6a1d1a1e7d10")
 
 
@@ -56,8 +56,8 @@ def is_id(text: str) -> bool:
 
 FileId = NewType("FileId", str)
 
-_FILE_ID = re.compile(r"file-[0-9a-f]{32}")
-_FILE_NAME = re.compile(r"[^/\\\x00-\x1f\x7f]+")
+_FILE_ID = lazy_pattern(r"file-[0-9a-f]{32}")
+_FILE_NAME = lazy_pattern(r"[^/\\\x00-\x1f\x7f]+")
 
 
 def new_file_id() -> FileId:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from idea_explorer.domain.markdown import SHARED_TEXTS, Span, find_prose
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import ADDRESS_CHARS, trim_address
 
 Form = Literal["inline", "reference", "note", "number", "address", "html"]
@@ -20,30 +21,30 @@ Form = Literal["inline", "reference", "note", "number", "address", "html"]
 MAX_LABEL = 200  # characters
 
 _BLOCK = r"\n\s*\n|\n(?=[ \t]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[>|]))"
-_EVENT = re.compile(
+_EVENT = lazy_pattern(
     rf"\\[!-/:-@\[-`{{-~]|`+|!?\[|\]|<|{_BLOCK}|https?://|(?<![\w./@-])www\.(?=\w)", re.IGNORECASE
 )
-_TICKS = re.compile(r"`+")
-BREAK = re.compile(_BLOCK)
+_TICKS = lazy_pattern(r"`+")
+BREAK = lazy_pattern(_BLOCK)
 # possessive throughout, so that nothing is matched a second way
 _GAP = r"[ \t]*+(?:\n[ \t]*+)?+"
-_DESTINATION = re.compile(
+_DESTINATION = lazy_pattern(
     rf"\({_GAP}(?:<(?P<angled>[^<>\n]*)>|(?P<plain>[^\s()<]*(?:\([^\s()]*\)[^\s()]*)*))"
     rf"(?:[ \t\n]{_GAP}(?:\"[^\"]*\"|'[^']*'))?{_GAP}\)"
 )
-_NAME = re.compile(rf"\[([^\[\]\n]{{0,{MAX_LABEL}}})\]")
-_NUMBERS = re.compile(r"\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3}){0,20}\Z")
-_ANGLED = re.compile(r"<(https?://[^\s<>\[\]]+)>", re.IGNORECASE)
-_ADDRESS = re.compile(ADDRESS_CHARS)
-_TAG = re.compile(
+_NAME = lazy_pattern(rf"\[([^\[\]\n]{{0,{MAX_LABEL}}})\]")
+_NUMBERS = lazy_pattern(r"\d{1,3}(?:[ \t]*[,;][ \t]*\d{1,3}){0,20}\Z")
+_ANGLED = lazy_pattern(r"<(https?://[^\s<>\[\]]+)>", re.IGNORECASE)
+_ADDRESS = lazy_pattern(ADDRESS_CHARS)
+_TAG = lazy_pattern(
     r"</?[a-z][\w-]*+(?:\s++[\w:.-]++(?:\s*+=\s*+(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'=<>`]++))?)*\s*+/?>",
     re.IGNORECASE,
 )
-_HREF = re.compile(r"<a\s[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
-_DEFINITION = re.compile(
+_HREF = lazy_pattern(r"<a\s[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
+_DEFINITION = lazy_pattern(
     rf"^ {{0,3}}\[(?P<name>[^\[\]\n]{{1,{MAX_LABEL}}})\]:[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
 )
-_DEFINED = re.compile(
+_DEFINED = lazy_pattern(
     r"<?(?P<target>[^\s<>\[\]\\]+)>?(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t\r]*\Z"
 )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from idea_explorer.domain.front_matter import find_front_matter_end
+from idea_explorer.domain.patterns import lazy_pattern
 
 Span = tuple[int, int]
 
@@ -18,29 +19,29 @@ SHARED_TEXTS = 8  # whose parts are kept: several checks read the same report, o
 
 BOLD_LINE = 7  # the level of a line in bold, below every heading
 
-_FENCE = re.compile(
+_FENCE = lazy_pattern(
     r"^(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$",
     re.MULTILINE,
 )
 _CLOSING = r"[ \t>]*(?P<fence>`{3,}|~{3,})[ \t\r]*$"
 # Fenced code ends with a closing fence, or with the quotation or list item it is in.
-_ENDS = re.compile(rf"^{_CLOSING}", re.MULTILINE)
-_ENDS_IN_QUOTE = re.compile(rf"^(?:{_CLOSING}|(?![ \t]*>))", re.MULTILINE)
-_ENDS_IN_ITEM = re.compile(rf"^(?:{_CLOSING}| ?(?=[^ \t\n]))", re.MULTILINE)
-_INDENTED = re.compile(
+_ENDS = lazy_pattern(rf"^{_CLOSING}", re.MULTILINE)
+_ENDS_IN_QUOTE = lazy_pattern(rf"^(?:{_CLOSING}|(?![ \t]*>))", re.MULTILINE)
+_ENDS_IN_ITEM = lazy_pattern(rf"^(?:{_CLOSING}| ?(?=[^ \t\n]))", re.MULTILINE)
+_INDENTED = lazy_pattern(
     r"(?:\A|(?<=\n)[ \t\r]*\n)(?P<code>(?: {4}| {0,3}\t)[^\n]*\n?(?:(?: {4}| {0,3}\t)[^\n]*\n?|[ \t\r]*\n)*)"
 )
-_ITEM = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]|  |\t")
-_ATX = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$", re.MULTILINE)
-_SETEXT = re.compile(
+_ITEM = lazy_pattern(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]|  |\t")
+_ATX = lazy_pattern(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>[^\n]*))?$", re.MULTILINE)
+_SETEXT = lazy_pattern(
     r"^ {0,3}(?P<title>[^\s#>|+*-][^\n]*)\n {0,3}(?P<line>=+|-{2,})[ \t\r]*$", re.MULTILINE
 )
-_BOLD = re.compile(
+_BOLD = lazy_pattern(
     r"^ {0,3}(?:\d{1,3}[.)][ \t]+)?(?P<mark>\*\*|__)(?P<title>[^*_\n]{1,200})(?P=mark)(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
 
-_OPENING = re.compile(r"\]\(|<!--|`")
+_OPENING = lazy_pattern(r"\]\(|<!--|`")
 _CLOSING_OF = {"](": ")", "<!--": "-->", "`": "`"}
 
 

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 
 MAX_NAME = 500
@@ -25,11 +26,11 @@ MAX_ADDRESS = 300
 MAX_SHORT_WORDS = 50  # enough to rule a track out
 ISRC_PATTERN = "^[A-Z0-9]{12}$"
 
-_ISRC = re.compile(r"[A-Z0-9]{12}")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+")
+_ISRC = lazy_pattern(r"[A-Z0-9]{12}")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?…])\s+")
 # Letters, digits and what joins them: nothing that would end a link in Markdown.
-_TIDAL_ADDRESS = re.compile(r"https://(?:[a-z]{1,20}[.])?tidal[.]com/[A-Za-z0-9/_.-]+")
-_NOT_A_LETTER = re.compile(r"[^\w]+", re.UNICODE)
+_TIDAL_ADDRESS = lazy_pattern(r"https://(?:[a-z]{1,20}[.])?tidal[.]com/[A-Za-z0-9/_.-]+")
+_NOT_A_LETTER = lazy_pattern(r"[^\w]+", re.UNICODE)
 
 
 def normalize_isrc(text: str) -> str:
@@ -146,7 +147,7 @@ DEPTH = 100  # how far down each ranking is read: twice the longest answer
 RANK_SMOOTHING = 2  # chosen with the weights; docs/discover.md says how
 MIN_COVERAGE = 0.25  # a track with fewer of the words has them by accident
 
-_WORD = re.compile(r"\w+", re.UNICODE)
+_WORD = lazy_pattern(r"\w+", re.UNICODE)
 # function words, and words that fit every track
 _IGNORED = frozenset(
     _WORD.findall(
@@ -178,7 +179,7 @@ def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     if not words:
         return lambda _: False
     stems = {word[: min(_MAX_STEM, max(_MIN_STEM, len(word) - _MAX_SUFFIX))] for word in words}
-    pattern = re.compile(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
+    pattern = lazy_pattern(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
     needed = MIN_COVERAGE * len(stems)
     return lambda text: len(set(pattern.findall(fold(text)))) >= needed
 

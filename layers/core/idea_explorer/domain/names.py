@@ -2,26 +2,27 @@
 
 import re
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import UNSAFE_CHARACTERS
 
 MAX_REF = 200  # git's own limit is that of a file name
 
 # logins have up to 39 letters, digits and hyphens; those of managed users also hold an underscore
-_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}")
-_REPOSITORY = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_OWNER = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,38}")
+_REPOSITORY = lazy_pattern(r"[A-Za-z0-9_.-]{1,100}")
 
 # git check-ref-format, rule by rule; what a terminal would obey or hide is refused too
 _REF_RULES = (
-    (re.compile(r"\A\Z|\A.{201}", re.DOTALL), f"must have 1 to {MAX_REF} characters"),
-    (re.compile(r"\A-"), "must not begin with '-'"),
-    (re.compile(r"(?:\A|/)\."), "must not hold a part that begins with '.'"),
-    (re.compile(r"\.lock(?:/|\Z)"), "must not hold a part that ends in '.lock'"),
-    (re.compile(r"\.\."), "must not hold '..'"),
-    (re.compile(r"\A/|/\Z|//"), "must not hold empty parts between slashes"),
-    (re.compile(r"\.\Z"), "must not end in '.'"),
-    (re.compile(r"@\{|\A@\Z"), "must not be '@' or hold '@{'"),
+    (lazy_pattern(r"\A\Z|\A.{201}", re.DOTALL), f"must have 1 to {MAX_REF} characters"),
+    (lazy_pattern(r"\A-"), "must not begin with '-'"),
+    (lazy_pattern(r"(?:\A|/)\."), "must not hold a part that begins with '.'"),
+    (lazy_pattern(r"\.lock(?:/|\Z)"), "must not hold a part that ends in '.lock'"),
+    (lazy_pattern(r"\.\."), "must not hold '..'"),
+    (lazy_pattern(r"\A/|/\Z|//"), "must not hold empty parts between slashes"),
+    (lazy_pattern(r"\.\Z"), "must not end in '.'"),
+    (lazy_pattern(r"@\{|\A@\Z"), "must not be '@' or hold '@{'"),
     (
-        re.compile(rf"[\s~^:?*\[\\{UNSAFE_CHARACTERS}]"),
+        lazy_pattern(rf"[\s~^:?*\[\\{UNSAFE_CHARACTERS}]"),
         "must not hold spaces, control characters or any of ~ ^ : ? * [ \\",
     ),
 )

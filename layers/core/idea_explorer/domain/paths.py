@@ -1,10 +1,10 @@
 """The rules for paths. Every path from a model or a user is checked here before any request is made."""
 
-import re
 from collections.abc import Callable, Iterable
 from typing import NewType
 
 from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import UNSAFE_CHARACTERS, trim
 
 
@@ -23,8 +23,8 @@ class ResearchPath(str):
 RESEARCH_ROOT = "ideas"
 MAX_RESEARCH_PATH = 200
 READABLE = (".md", ".markdown", ".txt")  # how the names of documents end
-_CONTROL = re.compile(rf"[{UNSAFE_CHARACTERS}\t\n]")
-_ALLOWED = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
+_CONTROL = lazy_pattern(rf"[{UNSAFE_CHARACTERS}\t\n]")
+_ALLOWED = lazy_pattern(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
 
 # In this order: the message of the first broken rule is given.
 _RESEARCH_RULES = (
@@ -76,8 +76,8 @@ RepositoryPath = NewType("RepositoryPath", str)
 MAX_REPOSITORY_PATH = 1_000
 _MAX_SEGMENT_BYTES = 255  # the limit of common file systems
 # characters that HFS+ ignores when it compares names
-_INVISIBLE = re.compile(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_DRIVE = re.compile(r"[a-zA-Z]:(/|$)")
+_INVISIBLE = lazy_pattern(r"[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_DRIVE = lazy_pattern(r"[a-zA-Z]:(/|$)")
 
 
 def _is_git_folder(name: str) -> bool:
@@ -117,7 +117,7 @@ def check_repository_path(given: str) -> RepositoryPath:
     return RepositoryPath(plain) if plain == trim(plain) else check_repository_path(plain)
 
 
-_UNPRINTABLE = re.compile(rf"[{UNSAFE_CHARACTERS}\t\n\\]+")
+_UNPRINTABLE = lazy_pattern(rf"[{UNSAFE_CHARACTERS}\t\n\\]+")
 
 
 def encode_name(name: bytes) -> tuple[str, bool]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import find_addresses, normalize_source, trim_address
 from idea_explorer.domain.tools import parse_search_results
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -29,14 +30,14 @@ REFUSALS = frozenset({"address_not_named", "domain_not_allowed", "page_limit"}) 
 PRIVATE_TOOLS = frozenset(name for spec in TOOLSETS.values() for name in spec.private_tools)
 
 # What a person wrote, in a transcript that does not store it apart.
-_ASKED = re.compile(
+_ASKED = lazy_pattern(
     r"\AToday is [^\n]*\n\n<idea>\n(.*?)\n</idea>(?:\n\n<context>\n(.*?)\n</context>)?", re.DOTALL
 )
 # A person's address ends where nobody would go on with it, and not at every character that needs escaping.
 _REST = r"[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\u201c\u201d]"
-_WITH_SCHEME = re.compile(rf"https?://{_REST}++", re.IGNORECASE)
+_WITH_SCHEME = lazy_pattern(rf"https?://{_REST}++", re.IGNORECASE)
 # People leave out the scheme: `example.com/prices`. Possessive, so that nothing is matched a second way.
-_BARE_ADDRESS = re.compile(
+_BARE_ADDRESS = lazy_pattern(
     r"(?<![\w@./:-])(?P<host>(?:[^\W_](?:[^\W_]|-){0,62}+\.)++(?P<ending>[a-z]{2,24}+|[^\W\d_]{2,24}+))"
     rf"(?::\d{{1,5}}+)?+(?P<path>/{_REST}*+)?+(?!@)",
     re.IGNORECASE,
@@ -47,7 +48,7 @@ _FILE_ENDINGS = frozenset(
     " kt lock log lua md mjs mov pdf php png ppt pptx ps py rb rs rst scss sh sql svg swift tar tex toml ts"
     " tsv tsx txt vue wasm xls xlsx xml yaml yml zip".split()
 )
-_LINK_TARGET = re.compile(r"\]\((https?://[^\s()<>]++)\)", re.IGNORECASE)
+_LINK_TARGET = lazy_pattern(r"\]\((https?://[^\s()<>]++)\)", re.IGNORECASE)
 
 
 def find_request_texts(opening: Opening) -> list[str]:

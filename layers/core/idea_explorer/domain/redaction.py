@@ -12,15 +12,17 @@ from collections import Counter
 from collections.abc import Iterator
 from math import log2
 
+from idea_explorer.domain.patterns import lazy_pattern
+
 _LEAST = 12  # characters: what is shorter has no room for a mask
-_MASK = re.compile(rb"\[masked:[0-9a-f]{3}\**+\]")
+_MASK = lazy_pattern(rb"\[masked:[0-9a-f]{3}\**+\]")
 _WORD = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 Span = tuple[int, int]
 
 
 def _token(pattern: str) -> re.Pattern[bytes]:
-    return re.compile(rb"(?P<secret>%b)" % pattern.encode())
+    return lazy_pattern(rb"(?P<secret>%b)" % pattern.encode())
 
 
 # What services give their keys to begin with.
@@ -55,12 +57,12 @@ _TOKENS: dict[bytes, re.Pattern[bytes]] = {
 }
 _ADDRESS = b"://"
 _SCHEME = b"+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_IN_ADDRESS = re.compile(
+_IN_ADDRESS = lazy_pattern(
     rb"://(?P<user>[^\s/:@\"'\[]{0,100}):(?P<secret>[^\s/:@\"'{}$<>\[]{4,200})@"
 )
 # Whoever knows such an address may write to its channel.
 _HOOK = b"hooks.slack.com/"
-_IN_HOOK = re.compile(rb"hooks\.slack\.com/[a-z]{1,20}/(?P<secret>[0-9A-Za-z/_-]{20,200}+)")
+_IN_HOOK = lazy_pattern(rb"hooks\.slack\.com/[a-z]{1,20}/(?P<secret>[0-9A-Za-z/_-]{20,200}+)")
 # Names that a value is assigned to, in lower case.
 _NAMES = (
     *(b"password", b"passwd", b"secret", b"token", b"api_key", b"apikey", b"api-key"),
@@ -68,17 +70,17 @@ _NAMES = (
     b"credential",
 )
 _VALUE = rb"[0-9A-Za-z+/_=.~!@#%^&*-]{16,200}+"
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     rb"[\w.-]{0,40}[\"']?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}(?P<quote>[\"'])(?P<secret>%b)(?P=quote)"
     % _VALUE
 )
-_BARE = re.compile(
+_BARE = lazy_pattern(
     rb"[\w.-]{0,40}[ \t]{0,8}[=:][ \t]{0,8}(?P<secret>[0-9A-Za-z+/=-]{16,200}+)(?=[\s,;\"'&]|\Z)"
 )
-_IN_QUERY = re.compile(rb"=(?P<secret>[0-9A-Za-z+/_=.~%-]{16,200}+)(?=[\s&#\"'`<>)\]]|\Z)")
+_IN_QUERY = lazy_pattern(rb"=(?P<secret>[0-9A-Za-z+/_=.~%-]{16,200}+)(?=[\s&#\"'`<>)\]]|\Z)")
 _QUERY_NAME = 40  # characters of the name of a parameter before the word that is known
 _BEGIN = b"PRIVATE KEY-----"
-_BASE64 = re.compile(rb"[0-9A-Za-z+/=]{12,}+")
+_BASE64 = lazy_pattern(rb"[0-9A-Za-z+/=]{12,}+")
 _PEM_LINE = 40  # characters of base64 that a whole line of a key has at least
 _PEM_OTHERS = 6  # lines before the key: empty ones, and those that say how it is encrypted
 _PEM_PART = 8_192  # bytes of a line that are looked at together

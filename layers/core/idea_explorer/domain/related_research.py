@@ -1,12 +1,12 @@
 """What the team's documents on similar ideas say, and what they leave open: the first message lists it."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.markdown import find_headings, remove_markup
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_phrases import WARNINGS, spell_in_english
 from idea_explorer.domain.similar_research import Similar
 from idea_explorer.domain.source_lists import is_source_heading
@@ -19,8 +19,8 @@ MAX_OPEN = 5  # claims and questions of one document
 MAX_OPEN_CHARS = 300
 MAX_READ = 60_000  # characters of a document that are looked at
 MIN_CLAIM = 20  # letters: less is a link or a number that belongs to the sentence before
-_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^ \t])")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])[ \t]+(?=[^ \t])")
+_ITEM = lazy_pattern(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+")
 QUESTION_WORDS = ("question",)  # in the heading above the open questions
 _NO_PROSE = ("#", ">", "|", "-", "*", "+", "`", "<", "=")
 

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Sequence
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.private_text import find_request_addresses
 from idea_explorer.domain.report_markup import (
     decode_target,
@@ -29,20 +30,20 @@ from idea_explorer.domain.tools import Passage
 
 REMOVED = "(link removed)"
 REMOVED_TARGET = "#link-removed"
-_LINKED = re.compile(r"\][(:]|//|www\.|mailto|xmpp|[&@\\]", re.IGNORECASE)
-_ADDRESS = re.compile(
+_LINKED = lazy_pattern(r"\][(:]|//|www\.|mailto|xmpp|[&@\\]", re.IGNORECASE)
+_ADDRESS = lazy_pattern(
     r"""<a href="(?P<href>[^"]*+)">|<(?P<angled>(?:https?|ftp)://[^\x00-\x20<>]*+|(?:mailto:)?[^\s<>@]++@[^\s<>@]++)>"""
     rf"""|(?P<plain>(?:(?:https?|ftp)://|mailto:|xmpp:|(?<![A-Za-z0-9./@-])www\.){ADDRESS_CHARS})""",
     re.IGNORECASE,
 )
 # What may follow an address before the next space, so that programs which find addresses see its end.
-_END = re.compile(r"[]\"'|}*_~`.,:;!?)]*+(?=[ \t\r\n<]|\Z)")
-_LABEL_END = re.compile(rf"\]\((?P<target>#link-removed|https?://{ADDRESS_CHARS}|(?=\)))")
+_END = lazy_pattern(r"[]\"'|}*_~`.,:;!?)]*+(?=[ \t\r\n<]|\Z)")
+_LABEL_END = lazy_pattern(rf"\]\((?P<target>#link-removed|https?://{ADDRESS_CHARS}|(?=\)))")
 _SHORTEST = len("www.a")
-_RUN = re.compile(r"[^\s<>()\[\]\"'`|]++")
-_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
+_RUN = lazy_pattern(r"[^\s<>()\[\]\"'`|]++")
+_MAIL = lazy_pattern(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 # On this machine, reserved for examples (RFC 2606), or a name that is only spelled like an address.
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"https?://(?:(?:[a-z0-9-]++\.)*+(?:localhost|test|invalid)|127(?:\.\d{1,3}){3}|\[::1\]"
     r"|(?:(?!example\.)[a-z0-9-]++\.)*+example\.(?:com|net|org))(?::\d{1,5})?(?:[/?#][^\s\\@]*+)?"
     r"|http://www\.w3\.org/(?:2000/svg|1999/xhtml|1999/xlink|1999/XSL/Transform|1998/Math/MathML|2000/xmlns/"

@@ -15,47 +15,50 @@ from collections.abc import Callable, Iterator
 
 from idea_explorer.domain.links import BREAK
 from idea_explorer.domain.markdown import Span, find_prose
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import escape_target, is_web_address, strip_tracking
 from idea_explorer.domain.text import unescape_markdown
 
-_MARKED = re.compile(r"[<\]]|https?:", re.IGNORECASE)
-_TICKS = re.compile(r"`+")
+_MARKED = lazy_pattern(r"[<\]]|https?:", re.IGNORECASE)
+_TICKS = lazy_pattern(r"`+")
 # `![`, unless the exclamation mark is escaped
-_IMAGE = re.compile(r"(?<!\\)((?:\\\\)*+)!++\[")
+_IMAGE = lazy_pattern(r"(?<!\\)((?:\\\\)*+)!++\[")
 # In Rust, `vec![` and `#![` are no images, unless an address follows
-_IMAGE_IN_CODE = re.compile(r"!(?=\[)")
-_IMAGE_OUTSIDE_RUST = re.compile(r"(?<![\w#])!(?=\[)")
-_ADDRESSED = re.compile(r"\][\[(:]")
-_TAG = re.compile(
+_IMAGE_IN_CODE = lazy_pattern(r"!(?=\[)")
+_IMAGE_OUTSIDE_RUST = lazy_pattern(r"(?<![\w#])!(?=\[)")
+_ADDRESSED = lazy_pattern(r"\][\[(:]")
+_TAG = lazy_pattern(
     r"(?<!\\)(?P<escapes>\\*+)<(?:(?=[!?])|(?P<closing>/?)(?P<name>[a-z][^\s/<>]*+)(?P<rest>[^<>]*+)(?P<end>>?))",
     re.IGNORECASE,
 )
-_ATTRIBUTES = re.compile(
+_ATTRIBUTES = lazy_pattern(
     r"""(?:[\s/]++[a-z_:][\w:.-]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=`]++))?+)*+[\s/]*+""",
     re.IGNORECASE,
 )
-_HREF = re.compile(r"""[\s/]href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
-_ALT = re.compile(r"""\salt\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""", re.IGNORECASE)
-_BARE = re.compile(r"\s*/?")
+_HREF = lazy_pattern(r"""[\s/]href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE)
+_ALT = lazy_pattern(r"""\salt\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""", re.IGNORECASE)
+_BARE = lazy_pattern(r"\s*/?")
 # attributes that load or lead to something, or run it
-_ACTIVE = re.compile(
+_ACTIVE = lazy_pattern(
     r"(?<![\w-])(?:on\w+|(?:[\w:]*(?:src|href)\w*|style|background|poster|data|\w*action|ping|cite)\s*+=)",
     re.IGNORECASE,
 )
-_ANGLED_TARGET = re.compile(r"(\](?:\([\s>]*+|:[ \t]*+\n?[ \t>]*+))<((?:[^<>\n\\]|\\[^\n])*+)>")
-_DESTINATION = re.compile(
+_ANGLED_TARGET = lazy_pattern(r"(\](?:\([\s>]*+|:[ \t]*+\n?[ \t>]*+))<((?:[^<>\n\\]|\\[^\n])*+)>")
+_DESTINATION = lazy_pattern(
     r"(?P<before>\]\([\s>]*+)"
     r"(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\x00-\x20()<>`]*+(?:\([^\x00-\x20()`]*+\)[^\x00-\x20()<>`]*+)*+)"
 )
 # wherever it stands and whatever its label is: in lists and quotations, over two lines
-_DEFINITION = re.compile(
+_DEFINITION = lazy_pattern(
     r"(?P<before>\]:[\s>]*+)(?P<target><(?:[^<>\n\\]|\\[^\n])*+>|[^\x00-\x20<`]++)"
 )
-_SPECIAL = re.compile(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
-_SPACE = re.compile(r"\s")
+_SPECIAL = lazy_pattern(r"[:&\\]|//|www\.", re.IGNORECASE)  # in anything but a plain path
+_SPACE = lazy_pattern(r"\s")
 # `Makefile:12` is a line of a file; `tel:5550100100` is not.
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*+:(?!\d{1,6}+(?:[-:]\d{1,6}+)?(?:[?#]|\Z))", re.IGNORECASE)
-_QUERY = re.compile(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
+_SCHEME = lazy_pattern(
+    r"[a-z][a-z0-9+.-]*+:(?!\d{1,6}+(?:[-:]\d{1,6}+)?(?:[?#]|\Z))", re.IGNORECASE
+)
+_QUERY = lazy_pattern(r"https?://[^\s<>\[\]{}|\\^`\"()]++", re.IGNORECASE)
 
 PLAIN = frozenset(
     "a abbr b blockquote br center cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i ins kbd li"

@@ -10,6 +10,7 @@ from itertools import zip_longest
 
 from idea_explorer.domain.languages import find_language
 from idea_explorer.domain.markdown import find_headings
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_links import REMOVED
 from idea_explorer.domain.report_text import CUT
 from idea_explorer.domain.sources import NOT_FOUND, UNMATCHED
@@ -89,7 +90,7 @@ _SOURCE = {
     "pt": ("fonte", "fontes"),
     "nl": ("bron", "bronnen"),
 }
-_LINE = re.compile(
+_LINE = lazy_pattern(
     rf"^- \*\*(?P<strength>{'|'.join(_STRENGTHS)})\*\*(?: \((?P<source>sources?) )?", re.MULTILINE
 )
 _PHRASES: Mapping[str, Mapping[str, str]] = {
@@ -144,8 +145,8 @@ _PHRASES: Mapping[str, Mapping[str, str]] = {
 }
 _MARKS = (UNMATCHED, UNSUPPORTED, NOT_FOUND, REMOVED, CUT)  # what a check has to find again
 _ENGLISH = {spelling: mark for mark in _MARKS for spelling in _PHRASES[mark].values()}
-_TRANSLATED = re.compile("|".join(rf"{re.escape(spelling)}(?![^\W_])" for spelling in _ENGLISH))
-_FOUND_IN_ENGLISH = re.compile("|".join(rf"{re.escape(mark)}(?![^\W_])" for mark in _MARKS))
+_TRANSLATED = lazy_pattern("|".join(rf"{re.escape(spelling)}(?![^\W_])" for spelling in _ENGLISH))
+_FOUND_IN_ENGLISH = lazy_pattern("|".join(rf"{re.escape(mark)}(?![^\W_])" for mark in _MARKS))
 
 # The marks of claims to be careful with, in every language: for those who show reports.
 WARNINGS = tuple(
@@ -154,7 +155,7 @@ WARNINGS = tuple(
 _EVIDENCE_TITLES = frozenset(
     fold(spelling.removeprefix("## ")) for spelling in (EVIDENCE, *_HEADINGS[EVIDENCE].values())
 )
-_OWN_LINE = re.compile(
+_OWN_LINE = lazy_pattern(
     r"^[ \t]{0,3}[-*+][ \t]{1,3}\*\*(?:"
     + "|".join(
         re.escape(spelling)

@@ -4,17 +4,18 @@ import re
 from typing import Literal, TypeAlias, get_args
 
 from idea_explorer.domain.limits import MAX_REPORT
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import one_line, unescape_markdown
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
-_FIRST_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-_TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
+_FIRST_HEADING = lazy_pattern(r"^#{1,6} \S", re.MULTILINE)
+_TITLE = lazy_pattern(r"^# +(.+)$", re.MULTILINE)
 # How a report in another language may name its verdict. The verdict itself is in English.
 _NAMES = "verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel"
-_VERDICT_SECTION = re.compile(rf"^#{{1,6}} .*\b(?:{_NAMES}).*$", re.MULTILINE | re.IGNORECASE)
-_VERDICT = re.compile(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
-_VERDICT_LINE = re.compile(
+_VERDICT_SECTION = lazy_pattern(rf"^#{{1,6}} .*\b(?:{_NAMES}).*$", re.MULTILINE | re.IGNORECASE)
+_VERDICT = lazy_pattern(r"\b(" + "|".join(get_args(Verdict)) + r")\b")
+_VERDICT_LINE = lazy_pattern(
     rf"^(?:[^\w\n]|_){{0,8}}(?:{_NAMES})[\W_]{{1,8}}({'|'.join(get_args(Verdict))})\b",
     re.MULTILINE | re.IGNORECASE,
 )

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from idea_explorer.domain.deadline import Clock
@@ -116,6 +115,8 @@ def _now(headers: Mapping[str, str], now: datetime) -> datetime:
 
 def _date(text: str) -> datetime | None:
     try:
+        from email.utils import parsedate_to_datetime
+
         moment = parsedate_to_datetime(text)
     except ValueError:
         return None

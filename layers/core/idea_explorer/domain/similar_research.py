@@ -5,7 +5,6 @@ shared word is not enough, and only an idea in the same words scores 1.
 """
 
 import math
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.markdown import remove_markup
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder, hash_idea
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.search_words import make_storable
@@ -37,9 +37,9 @@ MAX_SIMILAR = 5
 MAX_CACHED = 20_000  # words, of which most documents have a thousand
 MAX_CACHED_LENGTH = 20  # letters: longer words are rare
 
-_WORD = re.compile(r"\w+")
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_DATED = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
+_WORD = lazy_pattern(r"\w+")
+_CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_DATED = lazy_pattern(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
 _COMMON = frozenset(
     """
     about above after again all also and any are because been before being below between both but

@@ -1,20 +1,20 @@
 """Read the entries of a list of sources that a model wrote: the sources that each names, and its title."""
 
-import re
 from collections.abc import Mapping
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.source_lists import ListedSource, SourceList
 from idea_explorer.domain.sources import NOT_FOUND, UNMATCHED, Ledger, is_citation
 from idea_explorer.domain.text import one_line
 
 _TITLE_LENGTH = 200
-_OUR_ENTRY = re.compile(rf"`[0-9a-f]{{12}}`(?:: “|[ \t\r]*\n?\Z)|{UNMATCHED}: {NOT_FOUND}\s*\Z")
-_ANGLED = re.compile(rf"<([^<>\n]+)>(?= {UNMATCHED})")
-_PATH = re.compile(r"[\w./-]++")
-_FILE = re.compile(r"\w[\w./-]*\.md\b")
+_OUR_ENTRY = lazy_pattern(rf"`[0-9a-f]{{12}}`(?:: “|[ \t\r]*\n?\Z)|{UNMATCHED}: {NOT_FOUND}\s*\Z")
+_ANGLED = lazy_pattern(rf"<([^<>\n]+)>(?= {UNMATCHED})")
+_PATH = lazy_pattern(r"[\w./-]++")
+_FILE = lazy_pattern(r"\w[\w./-]*\.md\b")
 _MAX_PATH = 200
 # A run of dashes is read once, from its first dash.
-_CODE_OR_COMMENT = re.compile(r"[`~]+|<!-+|(?<!-)-++>+")
+_CODE_OR_COMMENT = lazy_pattern(r"[`~]+|<!-+|(?<!-)-++>+")
 _PUNCTUATION = " \t\r\n-–—:,.;()<>|"
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from idea_explorer.domain.links import Link, LinkDefinition, fold_name, select_links
 from idea_explorer.domain.markdown import BOLD_LINE, Heading, Span
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import UNMATCHED
 
 # Compared as a whole, without numbers, punctuation and case: "Market sources" is not a list of sources.
@@ -35,9 +36,9 @@ _HEADINGS = frozenset(
     참고문헌, 참고 문헌, 참고 자료
     """.replace("\n", " ").split(",")
 )
-_NOT_TITLE = re.compile(r"\A[\W\d_]+|[\W_]+\Z")
+_NOT_TITLE = lazy_pattern(r"\A[\W\d_]+|[\W_]+\Z")
 # A section of references may also name people to ask.
-_AMBIGUOUS = re.compile("r[eé]f[eé]r", re.IGNORECASE)
+_AMBIGUOUS = lazy_pattern("r[eé]f[eé]r", re.IGNORECASE)
 MAX_TITLE = 80  # no heading of a list is longer
 
 
@@ -49,18 +50,18 @@ def is_source_heading(title: str) -> bool:
 
 
 LIST_LEVEL = 2  # of the heading above the list that replaces them all
-_PLAIN = re.compile(
+_PLAIN = lazy_pattern(
     rf"^ {{0,3}}(?P<title>[^\s#*_>|:`<\[-][^\n:#*|]{{0,{MAX_TITLE}}}):[ \t\r]*$", re.MULTILINE
 )
-_LINE = re.compile(r"[^\n]*\n?")
+_LINE = lazy_pattern(r"[^\n]*\n?")
 # The start of a list item: `-`, `1.`, `[1]`, `[^1]:`, or a definition.
-_MARKER = re.compile(
+_MARKER = lazy_pattern(
     r"(?P<indent>[ \t]*)(?:(?:[-*+•–][ \t]+)?"
     r"(?:\[(?P<name>\^[^\[\]\n]{1,40}|\d{1,4})\](?::|(?![(\[]))|\[(?P<defined>[^\[\]\n]{1,200})\]:"
     r"|(?P<number>\d{1,4})[.)](?=[ \t]))|[-*+•–](?=[ \t]))[ \t]*"
 )
 _NAMING = frozenset({"number", "note"})  # forms of links that name an entry of a list
-_LABEL = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,200}\*\*:?[ \t\r]*$)", re.MULTILINE)
+_LABEL = lazy_pattern(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,200}\*\*:?[ \t\r]*$)", re.MULTILINE)
 
 
 @dataclass(slots=True)

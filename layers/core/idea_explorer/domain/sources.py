@@ -9,21 +9,22 @@ from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.publication import DOCUMENT
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage, find_file
 
 UNMATCHED = "⚠ unverified"
-_WEB = re.compile(r"(?:https?:)?//|www\.", re.IGNORECASE)
+_WEB = lazy_pattern(r"(?:https?:)?//|www\.", re.IGNORECASE)
 # Ends where an address must end, also in scripts that put no space after it.
 ADDRESS_CHARS = r"[^\s<>\[\]{}|\\^`\"\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\u201c\u201d]+"
-_ADDRESS = re.compile(rf"https?://{ADDRESS_CHARS}", re.IGNORECASE)
+_ADDRESS = lazy_pattern(rf"https?://{ADDRESS_CHARS}", re.IGNORECASE)
 _PUNCTUATION = "?!.,:;*_~'"
 # A scheme has no dot here: `notes.md:12` is a line of a file. No address or path starts with `*`.
-_NO_SOURCE = re.compile(r"[a-z][a-z0-9+-]*:|[#*]|\Z", re.IGNORECASE)
-_LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
-_UPWARDS = re.compile(r"(?:\.\./)++")
-_TRACKING = re.compile(
+_NO_SOURCE = lazy_pattern(r"[a-z][a-z0-9+-]*:|[#*]|\Z", re.IGNORECASE)
+_LINES = lazy_pattern(r":\d+(?:[-:]\d+)?\Z")
+_UPWARDS = lazy_pattern(r"(?:\.\./)++")
+_TRACKING = lazy_pattern(
     r"(?:utm_\w*|gclid|dclid|fbclid|msclkid|yclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi)(?:=|\Z)"
 )
 _DEFAULT_PORTS = frozenset({None, 80, 443})
@@ -231,8 +232,8 @@ def collect_quotes(
 NOT_FOUND = "not among what this run read or found"
 _QUOTE_LENGTH = 400
 _TITLE_LENGTH = 100
-_TAG_LIKE = re.compile(r"[!?]|[a-z][a-z0-9-]*+(?:/|\Z)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\s<>\[\]]")
+_TAG_LIKE = lazy_pattern(r"[!?]|[a-z][a-z0-9-]*+(?:/|\Z)", re.IGNORECASE)
+_UNSAFE = lazy_pattern(r"[\s<>\[\]]")
 
 
 @dataclass(slots=True)

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from idea_explorer.domain.patterns import lazy_pattern
+
 # ECMAScript's WhiteSpace and LineTerminator. Python's strip() also removes U+001C to U+001F, which count
 # as control characters here, but not U+FEFF.
 _JS_SPACES = (
@@ -13,8 +15,8 @@ MAX_SLUG_LENGTH = 50  # a folder name that is readable in a terminal and a URL
 _SLUG_SOURCE = 2_000  # characters of an idea that can affect its slug
 # CPython sorts a run of accents by insertion, in quadratic time. Their order does not matter here, so a
 # text is decomposed in pieces.
-_NORMALIZED = 256
-_SIGNS = re.compile(r"(?<=\w)[+#]+")
+_NOT_ASCII = lazy_pattern(r"[^\x00-\x7f]{1,256}")
+_SIGNS = lazy_pattern(r"(?<=\w)[+#]+")
 _SIGN_NAMES = {"+": " plus ", "#": " sharp "}
 
 
@@ -38,8 +40,11 @@ def fold(text: str) -> str:
     folded = text.casefold()
     if folded.isascii():
         return folded
-    pieces = (folded[at : at + _NORMALIZED] for at in range(0, len(folded), _NORMALIZED))
-    decomposed = (char for piece in pieces for char in unicodedata.normalize("NFKD", piece))
+    return _NOT_ASCII.sub(_drop_accents, folded)
+
+
+def _drop_accents(found: re.Match[str]) -> str:
+    decomposed = unicodedata.normalize("NFKD", found[0])
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
@@ -77,7 +82,7 @@ def pluralize(number: int, thing: str, things: str | None = None) -> str:
 
 
 # Punctuation of markdown, underscores at the edge of a word, and the `&` of character references.
-_MARKUP = re.compile(r"[\\`*~\[\]<>|]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
+_MARKUP = lazy_pattern(r"[\\`*~\[\]<>|]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 
 
 def escape_markdown(text: str) -> str:
@@ -89,7 +94,7 @@ def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
-_ESCAPED_OR_CODE = re.compile(r"\\([!-/:-@\[-`{-~])|`[^`\n]+`")
+_ESCAPED_OR_CODE = lazy_pattern(r"\\([!-/:-@\[-`{-~])|`[^`\n]+`")
 
 
 def unescape_prose(markdown: str) -> str:
@@ -118,7 +123,7 @@ UNSAFE_CHARACTERS = (
     r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _JOINERS = "\u200c\u200d"  # in emoji, and in words of Persian and of Indian languages
-_SUSPECT = re.compile(f"[{UNSAFE_CHARACTERS}{_JOINERS}]")
+_SUSPECT = lazy_pattern(f"[{UNSAFE_CHARACTERS}{_JOINERS}]")
 
 
 def make_printable(text: str) -> str:

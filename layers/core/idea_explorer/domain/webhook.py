@@ -19,7 +19,6 @@ from idea_explorer.domain.errors import (
 )
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.request import key_of
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -91,6 +90,8 @@ def _describe_playlist(exploration: Exploration, report: str) -> JsonObject:
     """The result of a run whose toolset has a tool for it; other messages do not mention it."""
     if TOOLSETS[exploration.request.toolset].result_tool is None:
         return {}
+    from idea_explorer.domain.playlist import parse_playlist
+
     playlist = parse_playlist(report)
     return {"playlist": playlist.as_json() if playlist else None}
 

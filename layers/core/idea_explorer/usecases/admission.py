@@ -19,7 +19,6 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Receipt
 from idea_explorer.usecases.deps import Deps
-from idea_explorer.usecases.notify import request_webhook
 from idea_explorer.usecases.run_events import emit_end, end_events
 
 if TYPE_CHECKING:
@@ -154,4 +153,6 @@ def fail(exploration_id: ExplorationId, error: ExplorerError, deps: Deps) -> Non
     except (MissingError, ConflictError):
         return
     emit_end(exploration, events, deps.sinks_for(exploration))
+    from idea_explorer.usecases.notify import request_webhook  # few explorations end in the queue
+
     request_webhook(exploration, deps)

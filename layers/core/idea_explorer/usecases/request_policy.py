@@ -22,7 +22,6 @@ from idea_explorer.domain.errors import (
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.file_kinds import check_uploaded_kind
 from idea_explorer.domain.models import PROFILES, ModelProfile
-from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking
@@ -234,6 +233,8 @@ def check_time_for_branches(request: ExploreRequest) -> None:
 
 def check_model(request: ExploreRequest, owner: str) -> None:
     """Nobody else gets a report that no model wrote from a deployment that has one."""
+    from idea_explorer.domain.queue_messages import SMOKE_OWNER
+
     if request.model == OFFLINE and owner != SMOKE_OWNER:
         raise _wrong("model", "offline is only for `idea admin smoke`")
 

@@ -4,7 +4,8 @@
 clients of other clouds. The `__init__` of its packages mostly repeats names of their modules, as in
 `from .message import Message`. Here such a package finds a name when it is first asked for; a package that
 does anything else is loaded as ever. The SDK's own tracing, which we switch off, would load 600 types, and
-what tells apart the reasons for a refusal 170: their functions are loaded when they are first called.
+what tells apart the reasons for a refusal 170: their functions are loaded when they are first called. So
+are classes of its asynchronous half, which we do not use.
 """
 
 import importlib
@@ -21,6 +22,8 @@ from typing import Any
 SDK = "anthropic"
 TRACING = "anthropic.lib._tracing"
 REFUSALS = "anthropic._error_classes"
+# What their importers do with the classes of these is call them.
+CLASSES_TO_CALL = {"anthropic.lib.credentials._cache", "httpcore2._backends.anyio"}
 _IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
 _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
@@ -36,18 +39,21 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname.partition(".")[0] != SDK:
+        if fullname.partition(".")[0] != SDK and fullname not in CLASSES_TO_CALL:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
-        if spec and spec.submodule_search_locations and spec.origin:
-            spec.loader = _PackageLoader(fullname, spec.origin)
-        elif spec and spec.origin and fullname == REFUSALS:
+        if spec is None or spec.origin is None:
+            return spec
+        if fullname == REFUSALS or fullname in CLASSES_TO_CALL:
             spec.loader = _CalledLoader(fullname, spec.origin)
+        elif spec.submodule_search_locations:
+            spec.loader = _PackageLoader(fullname, spec.origin)
         return spec
 
 
 class _CalledLoader(SourceFileLoader):
-    """Loads a module when one of its functions is called, or anything else of it is asked for."""
+    """Loads a module when one of its functions is called, or anything else of it is asked for. Where only
+    calls are made to its classes, they count as functions."""
 
     def exec_module(self, module: ModuleType) -> None:
         lock = (
@@ -57,7 +63,8 @@ class _CalledLoader(SourceFileLoader):
         def find(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(f"module {self.name!r} has no attribute {name!r}")
-            return partial(call, name) if name.islower() else load(name)
+            is_called = name.islower() or self.name in CLASSES_TO_CALL
+            return partial(call, name) if is_called else load(name)
 
         def call(name: str, *arguments: Any, **named: Any) -> Any:
             return load(name)(*arguments, **named)

@@ -8,11 +8,12 @@ import ipaddress
 import os
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import httpcore2
 import httpx2
@@ -197,9 +198,36 @@ def certificates(*, of_environment: bool = False) -> ssl.SSLContext:
     return _load(of_environment and is_set)
 
 
-@cache  # loading them takes as long as a request, so all clients share them
+@cache  # so that all clients share them
 def _load(of_environment: bool) -> ssl.SSLContext:
-    return httpx2.create_ssl_context(trust_env=of_environment)
+    return _LazyContext(lambda: httpx2.create_ssl_context(trust_env=of_environment))
+
+
+class _LazyContext(ssl.SSLContext):
+    """Loads certificates for the first connection that is secured, which takes as long as a request and a
+    few megabytes: a start, or a run whose services are on this machine, goes without."""
+
+    def __new__(cls, _: Callable[[], ssl.SSLContext]) -> Self:
+        return super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
+
+    def __init__(self, load: Callable[[], ssl.SSLContext]) -> None:
+        self._load = load
+        self._loading = threading.Lock()  # connections are often opened at the same time
+        self._loaded: ssl.SSLContext | None = None
+
+    def _context(self) -> ssl.SSLContext:
+        with self._loading:
+            self._loaded = self._loaded or self._load()
+        return self._loaded
+
+    def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
+        self._context().set_alpn_protocols(alpn_protocols)
+
+    def wrap_socket(self, *arguments: Any, **named: Any) -> ssl.SSLSocket:
+        return self._context().wrap_socket(*arguments, **named)
+
+    def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
+        return self._context().wrap_bio(*arguments, **named)
 
 
 @contextmanager

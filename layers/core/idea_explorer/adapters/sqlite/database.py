@@ -16,6 +16,7 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.retry import RetryPolicy, retry
 
 BUSY_TIMEOUT_SECONDS = 30.0
+CACHE_KILOBYTES = 512  # 2,000 by default, for each connection; the system caches the file anyway
 INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
 
@@ -38,6 +39,7 @@ class Database:
             elif content:
                 self._connection.deserialize(content)
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
             self._connection.executescript(schema)
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(

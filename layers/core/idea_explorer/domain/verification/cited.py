@@ -1,22 +1,22 @@
 """The cited sentences of a report: where they stand and what they cite."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from idea_explorer.domain.links import BREAK, Link, read_links, select_links
 from idea_explorer.domain.markdown import Span, find_headings
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.source_lists import is_source_heading
 from idea_explorer.domain.sources import UNMATCHED, is_citation
 
 # The longest answer of a model is shorter; what follows in a longer text is not checked.
 MAX_REPORT = 300_000
-_END = re.compile(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
+_END = lazy_pattern(r"[.!?…][\"'”’»)*_]{0,3}(?=\s)")
 MARKER = 10  # characters before the number of a list item
-_VISIBLE = re.compile(r"\S")
-_NUMBERED = re.compile(r"\[?\d{1,3}\]?\Z")
-_LAST_WORD = re.compile(r"[\w.]{1,12}\Z")
+_VISIBLE = lazy_pattern(r"\S")
+_NUMBERED = lazy_pattern(r"\[?\d{1,3}\]?\Z")
+_LAST_WORD = lazy_pattern(r"[\w.]{1,12}\Z")
 # words after which a full stop ends no sentence
 _ABBREVIATED = frozenset(
     "e.g i.e vs approx inc ltd co corp dr mr mrs ms st no nr ca z.b d.h bzw u.s u.k p.a est vol fig"

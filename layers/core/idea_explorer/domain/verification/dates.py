@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.ordinals import ORDINALS
 
@@ -33,7 +34,7 @@ QUARTERS = {name: place for name, place in ORDINALS.items() if place <= 4} | {"f
 HALVES = {name: place for name, place in ORDINALS.items() if place <= 2}
 AMBIGUOUS = frozenset("may march mar mars mai".split())  # words as well as months
 MAX_LEAD = 16  # characters before a date in which a range begins
-_YEAR_BEFORE = re.compile(
+_YEAR_BEFORE = lazy_pattern(
     r"previous year|year (?:earlier|before)|last year|a year (?:ago|on)|vorjahr|annee precedente|ano anterior"
 )
 
@@ -42,36 +43,36 @@ _ANY_MONTH = "|".join(
 )
 # after a short form, as in `Sept. 11`; after a whole name it ends the sentence
 _STOP = r"(?:(?:(?<=\b[a-z]{3})(?<!ma[iy])|(?<=\bsept))\.)?"
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
-_DAY_FIRST = re.compile(
+_ISO = lazy_pattern(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_DAY_FIRST = lazy_pattern(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)? (?:of |de )?({_ANY_MONTH})\b{_STOP},?"
     r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
 # the first day of a range: `4 to 19 March`, `vom 4. bis 29. März`, `du 11 au 20 juillet`
-_DAY_BEFORE = re.compile(
+_DAY_BEFORE = lazy_pattern(
     r"\b(\d{1,2})\.?(?:st|nd|rd|th)?"
     r"(?: ?[–-] ?| (?:to|and|or|bis|und|oder|au|et|ou|al|y|e) (?:dem |zum |le |el )?)$"
 )
-_MONTH_FIRST = re.compile(
+_MONTH_FIRST = lazy_pattern(
     rf"\b(?=[adefjmnos])({_ANY_MONTH})\b{_STOP}(?: (\d{{1,2}})(?:st|nd|rd|th)?\b,?)?"
     r"(?: (?:de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
-_SLASHED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")
-_QUARTER = re.compile(r"\bQ([1-4])(?:[ /-]?((?:19|20)\d\d))?\b")
+_SLASHED = lazy_pattern(r"\b(\d{1,2})[./](\d{1,2})[./]((?:19|20)\d\d)\b")
+_QUARTER = lazy_pattern(r"\bQ([1-4])(?:[ /-]?((?:19|20)\d\d))?\b")
 _ORDINAL = "|".join({*QUARTERS, "première", "deuxième", "troisième", "quatrième"})
-_QUARTER_IN_WORDS = re.compile(
+_QUARTER_IN_WORDS = lazy_pattern(
     rf"\b({_ORDINAL}) (?:quarter|quartal\w?|trimestre)(?: (?:of |de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
-_HALF = re.compile(
+_HALF = lazy_pattern(
     rf"\b(?:H([12])|({_ORDINAL}) (?:half of(?= (?:19|20)\d)|half[- ]year|halbjahr\w{{0,2}}|jahreshälfte"
     r"|semestre|semester))(?:[ /-]?(?:of |de )?((?:19|20)\d\d))?",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(?<![\w.,$€£/-])((?:19|20)\d\d)[/–-](\d\d)(?!\d)")
-_YEAR = re.compile(r"(?<![\w.,$€£/])((?:19|20)\d\d)s?(?![\w%/]|[.,]\d)")
+_SPAN = lazy_pattern(r"(?<![\w.,$€£/-])((?:19|20)\d\d)[/–-](\d\d)(?!\d)")
+_YEAR = lazy_pattern(r"(?<![\w.,$€£/])((?:19|20)\d\d)s?(?![\w%/]|[.,]\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """Numbers, shares and points in words: `forty`, `two thirds`, `half a percentage point`."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 
 Hedge: TypeAlias = Literal["", "about", "above", "below", "just above", "just below"]
@@ -70,8 +70,10 @@ _PARTS = {
     "half": 2, "halfte": 2, "moitie": 2, "mitad": 2, "third": 3, "drittel": 3, "tiers": 3, "tercio": 3,
     "quarter": 4, "viertel": 4, "quart": 4, "cuarto": 4, "fifth": 5, "funftel": 5, "tenth": 10, "zehntel": 10,
 }  # fmt: skip
-_IN = re.compile(rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b")
-_FRACTION = re.compile(
+_IN = lazy_pattern(
+    rf"\b({'|'.join(WORDS)}|\d{{1,2}}) (?:in|out of) ({'|'.join(WORDS)}|\d{{1,3}})\b"
+)
+_FRACTION = lazy_pattern(
     r"(?:\b(?:(?P<above>more than|over|mehr als|uber|gut|plus d(?:e|(?=['’]))|mas de)"
     r"|(?P<below>(?:less|fewer) than|under|almost|nearly|fast|knapp|weniger als|moins de|presque"
     r"|pres de|casi))"
@@ -81,7 +83,7 @@ _FRACTION = re.compile(
     r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century|percentage point)"
     r"| of an? (?:hour|year|day|century))"
 )
-_POINTS = re.compile(
+_POINTS = lazy_pattern(
     rf"\b(?P<half>half an?|ein\w{{0,2}} halben|medio)? ?(?P<count>{'|'.join({*_COUNTS, *WORDS, 'einen'})})?"
     r" ?(?:full |whole |ganzen )?(?:percentage points?|prozentpunkt|puntos? porcentual)"
 )

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS, Date, take_dates
 from idea_explorer.domain.verification.number_words import SCALES, WORDS
@@ -31,14 +32,14 @@ MAX_STATEMENTS = 5_000  # that are read of a text
 MAX_SENTENCE = 2_000  # characters
 MAX_SCALED = 1_000_000  # larger numbers are no thousands or millions
 MAX_TITLE = 2  # letters: Dr., St., Mr.
-_SENTENCE_END = re.compile(r"(?<=[^\d][.!?])\s+(?=[^\sa-z])|(?<=\d\d\d\.)\s+(?=[^\W\d_a-z])")
-_AFTER_NUMBER = re.compile(r"(?<=\d\.)\s+(?=[A-Z])")  # in German it may be an ordinal
-_MARKER = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_SENTENCE_END = lazy_pattern(r"(?<=[^\d][.!?])\s+(?=[^\sa-z])|(?<=\d\d\d\.)\s+(?=[^\W\d_a-z])")
+_AFTER_NUMBER = lazy_pattern(r"(?<=\d\.)\s+(?=[A-Z])")  # in German it may be an ordinal
+_MARKER = lazy_pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
 NOT = "not"
-_NEGATION = re.compile(
+_NEGATION = lazy_pattern(
     r"not|never|none|nobody|nicht|kein\w{0,3}|nie|pas|aucun\w?|nunca", re.IGNORECASE
 )
-_JOINS = re.compile(r" | (?:of|de|du|des|del|della|di|da|von|van|der|for|für|&) |[’']s ")
+_JOINS = lazy_pattern(r" | (?:of|de|du|des|del|della|di|da|von|van|der|for|für|&) |[’']s ")
 
 Span: TypeAlias = tuple[int, int]
 

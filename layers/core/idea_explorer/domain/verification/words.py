@@ -1,8 +1,8 @@
 """Sentences and words, as the rules compare them."""
 
-import re
 from functools import lru_cache
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 
 # Words that say nothing about the subject of a sentence; the first ones tell which language it is in.
@@ -28,15 +28,17 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
 )  # fmt: skip
 
 MAX_TELLING = 4_000  # characters that tell the language of a text
-_CITATION = re.compile(r"\[\^?\d{1,4}\]|\[unverified\]")
-_LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
+_CITATION = lazy_pattern(r"\[\^?\d{1,4}\]|\[unverified\]")
+_LINK = lazy_pattern(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _ONE_LINK = r"\[[^\[\]]{0,500}\]\([^()\s]{0,2000}\)(?: ⚠ unverified)?"
-_LINKS_IN_BRACKETS = re.compile(rf"\s?\({_ONE_LINK}(?:[,;]? {_ONE_LINK}){{0,9}}\)")
-_ADDRESS = re.compile(r"https?://\S{1,2000}")
-_MARKUP = re.compile(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
-_SENTENCE_END = re.compile(r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+")
-TOKEN = re.compile(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
-_JOINTS = re.compile(r"[.'’&-]")
+_LINKS_IN_BRACKETS = lazy_pattern(rf"\s?\({_ONE_LINK}(?:[,;]? {_ONE_LINK}){{0,9}}\)")
+_ADDRESS = lazy_pattern(r"https?://\S{1,2000}")
+_MARKUP = lazy_pattern(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
+_SENTENCE_END = lazy_pattern(
+    r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+"
+)
+TOKEN = lazy_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_JOINTS = lazy_pattern(r"[.'’&-]")
 
 
 def plain_text(markdown: str) -> str:
