@@ -102,7 +102,7 @@ def explore(
     if exploration.run.outcome or exploration.is_final:
         return exploration
     transcript = deps.transcripts.open(exploration_id, exploration.lease)
-    reader = ReportReader(engine.page_of(exploration))
+    reader = ReportReader(engine.repository_url_for(exploration))
     with RecordingSink(transcript, sinks, deps) as sink:
         context = RunContext(transcript, sink, engine, deps, reader)
         return _explore(exploration, context, branched=branched)
