@@ -16,7 +16,11 @@ from idea_explorer.adapters.folder import layout
 from idea_explorer.adapters.safe_files import open_folder
 from idea_explorer.domain.publication import is_log
 
-TICK_NS = 2_000_000_000  # two seconds, as FAT counts them
+# Linux takes the time of a change from a clock that ticks every 1 to 10 ms.
+TICK_NS = 100_000_000
+# Some file systems count whole seconds, and FAT every other one.
+COARSE_TICK_NS = 2_000_000_000
+SECOND_NS = 1_000_000_000
 TOP = "/"
 # A file or folder of which nothing more is known until the folder that it is in changes. After any other
 # error it is looked at again.
@@ -29,6 +33,12 @@ def stamp(info: os.stat_result) -> Stamp:
     """Another one for another file or content. The time of the last change of a file's entry is the file
     system's own: nobody can set it."""
     return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+
+
+def counts_from(changed_ns: int) -> int:
+    """When another change is sure to have another time. One with a fraction of a second was not taken from
+    a coarse clock."""
+    return changed_ns + (TICK_NS if changed_ns % SECOND_NS else COARSE_TICK_NS)
 
 
 def are_same(stamps: Mapping[str, Stamp]) -> bool:
@@ -142,7 +152,7 @@ class Scan:
 
     def _version(self, path: str, info: os.stat_result) -> str:
         """Empty if it may still change without another time."""
-        if self.now_ns - info.st_ctime_ns < TICK_NS:
+        if self.now_ns < counts_from(info.st_ctime_ns):
             return ""
         self._stamps[path] = stamp(info)
         return "{:x}.{:x}.{:x}.{:x}".format(*stamp(info))
