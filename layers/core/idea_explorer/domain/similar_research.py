@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
@@ -38,6 +39,8 @@ MAX_CACHED = 20_000  # words, of which most documents have a thousand
 MAX_CACHED_LENGTH = 20  # letters: longer words are rare
 
 _WORD = re.compile(r"\w+")
+# what of ASCII is no part of a word
+_TO_SPACES = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DATED = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
 _COMMON = frozenset(
@@ -195,7 +198,10 @@ def _find_frequent_terms(text: str) -> tuple[str, ...]:
         del counted[""]
     else:
         counted = Counter(term for word in words for term in _find_text_terms(word))
-    return tuple(term for term, _ in counted.most_common(MAX_TERMS))
+    # most words occur once, and need not be sorted if enough of them occur more often
+    repeated = [item for item in counted.items() if item[1] > 1]
+    ranked = repeated if len(repeated) >= MAX_TERMS else counted.items()
+    return tuple(t for t, _ in sorted(ranked, key=itemgetter(1), reverse=True)[:MAX_TERMS])
 
 
 class _TermCache(dict[str, str]):
@@ -216,7 +222,9 @@ _CACHE = _TermCache()
 
 def _words(text: str) -> list[str]:
     folded = fold(text)
-    return _WORD.findall(folded if folded.isascii() else unicodedata.normalize("NFC", folded))
+    if folded.isascii():
+        return folded.translate(_TO_SPACES).split()  # several times as fast
+    return _WORD.findall(unicodedata.normalize("NFC", folded))
 
 
 def _find_text_terms(word: str) -> Sequence[str]:

@@ -2,7 +2,7 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
-FORMAT = 1  # to be raised with every change of the tables, or of what is written to them
+FORMAT = 2  # to be raised with every change of the tables, or of what is written to them
 BATCH = 200  # documents written at once: others wait for that long, and a crash costs no more
 
 # a table that is lost is made again when the file is opened, and then it is empty
@@ -117,17 +117,27 @@ class IndexFile:
         return int(self.db.rows("SELECT count(*) FROM files")[0][0])
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        batch: dict[str, FileChange] = {}
-        for change in changes:
-            batch[change.name] = change
-            if len(batch) == BATCH:
-                self._write(batch.values())
-                batch = {}
-        self._write(batch.values())
+        batches = _split(changes)
+        first = next(batches, [])
+        if len(first) < BATCH:
+            self._write(self._plan_all(first))
+            return
+        from concurrent.futures import ThreadPoolExecutor
 
-    def _write(self, batch: Iterable[FileChange]) -> None:
-        """Texts are parsed before the transaction, for which others wait."""
-        steps = [step for change in batch if (step := self._plan(change))]
+        # the next texts are read and parsed while SQLite, which needs no Python for it, indexes the last ones
+        with ThreadPoolExecutor(1) as other:
+            writing = other.submit(self._write, self._plan_all(first))
+            for batch in batches:
+                steps = self._plan_all(batch)
+                writing.result()
+                writing = other.submit(self._write, steps)
+            writing.result()
+
+    def _plan_all(self, batch: Iterable[FileChange]) -> list[Step]:
+        """Before the transaction, for which others wait."""
+        return [step for change in batch if (step := self._plan(change))]
+
+    def _write(self, steps: Sequence[Step]) -> None:
         if steps:
             with self.db.transaction() as connection:
                 writer = Writer(connection)
@@ -163,6 +173,17 @@ class IndexFile:
             for document in documents:
                 writer.put_document(document)
             writer.finish()
+
+
+def _split(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
+    """Batches in which each file has its last change."""
+    batch: dict[str, FileChange] = {}
+    for change in changes:
+        batch[change.name] = change
+        if len(batch) == BATCH:
+            yield [*batch.values()]
+            batch = {}
+    yield [*batch.values()]
 
 
 # of the machine, not of the file
