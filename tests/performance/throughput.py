@@ -3,8 +3,8 @@
     python -m tests.performance.throughput [--count N] [--workers N] [--rate N] [--documents N]
 
 A real `idea serve`, over a folder of documents, and a model that answers at once. Explorations are submitted
-at a fixed rate, faster than they are done, so that all workers have work and a submission meets a busy
-machine. Prints explorations per second, the CPU time of each for the server and its workers, by tenths of the
+at a fixed rate, about as fast as they are done, so that a submission meets a busy machine; with `--rate 40`
+there are always more than the workers can do. Prints explorations per second, the CPU time of each for the server and its workers, by tenths of the
 whole, and how long submissions took. Ends with 1 if a limit is missed. The model and the client use the same
 cores. Needs Linux.
 """
