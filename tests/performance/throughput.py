@@ -4,9 +4,9 @@
 
 A real `idea serve`, over a folder of documents, and a model that answers at once. Explorations are submitted
 at a fixed rate, about as fast as they are done, so that a submission meets a busy machine; with `--rate 40`
-there are always more than the workers can do. Prints explorations per second, the CPU time of each for the server and its workers, by tenths of the
-whole, and how long submissions took. Ends with 1 if a limit is missed. The model and the client use the same
-cores. Needs Linux.
+there are always more than the workers can do. Prints explorations per second, the CPU time of each for the
+server and its workers, by tenths of the whole, and how long submissions took. Ends with 1 if a limit is
+missed. The model and the client use the same cores. Needs Linux.
 """
 
 import argparse

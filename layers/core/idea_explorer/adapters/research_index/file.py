@@ -2,7 +2,7 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -117,27 +117,17 @@ class IndexFile:
         return int(self.db.rows("SELECT count(*) FROM files")[0][0])
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        batches = _split(changes)
-        first = next(batches, [])
-        if len(first) < BATCH:
-            self._write(self._plan_all(first))
-            return
-        from concurrent.futures import ThreadPoolExecutor
+        batch: dict[str, FileChange] = {}
+        for change in changes:
+            batch[change.name] = change
+            if len(batch) == BATCH:
+                self._write(batch.values())
+                batch = {}
+        self._write(batch.values())
 
-        # the next texts are read and parsed while SQLite, which needs no Python for it, indexes the last ones
-        with ThreadPoolExecutor(1) as other:
-            writing = other.submit(self._write, self._plan_all(first))
-            for batch in batches:
-                steps = self._plan_all(batch)
-                writing.result()
-                writing = other.submit(self._write, steps)
-            writing.result()
-
-    def _plan_all(self, batch: Iterable[FileChange]) -> list[Step]:
-        """Before the transaction, for which others wait."""
-        return [step for change in batch if (step := self._plan(change))]
-
-    def _write(self, steps: Sequence[Step]) -> None:
+    def _write(self, batch: Iterable[FileChange]) -> None:
+        """Texts are parsed before the transaction, for which others wait."""
+        steps = [step for change in batch if (step := self._plan(change))]
         if steps:
             with self.db.transaction() as connection:
                 writer = Writer(connection)
@@ -173,17 +163,6 @@ class IndexFile:
             for document in documents:
                 writer.put_document(document)
             writer.finish()
-
-
-def _split(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
-    """Batches in which each file has its last change."""
-    batch: dict[str, FileChange] = {}
-    for change in changes:
-        batch[change.name] = change
-        if len(batch) == BATCH:
-            yield [*batch.values()]
-            batch = {}
-    yield [*batch.values()]
 
 
 # of the machine, not of the file
