@@ -27,7 +27,11 @@ from functools import partial
 from pathlib import Path
 
 from idea_explorer.adapters.claude import Claude
-from idea_explorer.adapters.research_index.index import SECONDS_PER_FILE
+from idea_explorer.adapters.research_index.index import (
+    BACKGROUND_SECONDS,
+    MAX_PAUSE_SECONDS,
+    SECONDS_PER_FILE,
+)
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.gateway import build_gateway_event
 from idea_explorer.domain.exploration import Exploration
@@ -49,6 +53,7 @@ from tests.performance.peers.runners.protocol import cpu_seconds
 COUNTS = (5, 200, 2_000, 20_000)
 DOCUMENT_BYTES = 10_000
 SAMPLES = 9
+LOOKING_SAMPLES = 3  # there are pauses of seconds between them
 STEPS = (5, 10, 20, 40)
 STEP_BYTES = 10_000
 RESULT_BYTES = (1_000, 10_000, 100_000, 950_000)  # together; one document has 50 KB at most
@@ -138,11 +143,12 @@ def measure_service(service: Service, count: int) -> list[float]:
     took = [time_in_ms(service.search)]
     time.sleep(2.5)  # until the times of the files count
     service.search()
-    pause = 4 * count * SECONDS_PER_FILE + 0.01  # after which the files are looked at again
+    # after which an answer waits until the files have been looked at
+    pause = max(4 * count * SECONDS_PER_FILE, MAX_PAUSE_SECONDS) + BACKGROUND_SECONDS
     similar, submit = partial(service.post, "/similar"), partial(service.post, "/explorations")
     for call in (similar, submit, service.search):
         took.append(statistics.median(time_in_ms(call) for _ in range(SAMPLES)))
-        took.append(statistics.median(_time_after(pause, call) for _ in range(SAMPLES)))
+        took.append(statistics.median(_time_after(pause, call) for _ in range(LOOKING_SAMPLES)))
     took.append(statistics.median(time_in_ms(service.publish) for _ in range(SAMPLES)))
     return took
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import make_private_file
 from idea_explorer.adapters.sqlite.database import Database
@@ -213,6 +214,66 @@ def test_a_commit_that_fails_fails_for_all_who_share_it(tmp_path: Path) -> None:
 
     assert len(failures) == 2
     assert db.rows("SELECT * FROM words") == []
+
+
+def test_nobody_who_reads_waits_for_a_thread_that_writes(tmp_path: Path) -> None:
+    db = Database(tmp_path / "a.db", SCHEMA)
+    db.execute("INSERT INTO words VALUES (?)", ["a"])
+    query = "SELECT word FROM words"
+    with ThreadPoolExecutor(1) as other:
+        with db.transaction() as connection:
+            connection.execute("INSERT INTO words VALUES ('b')")
+            assert db.rows(query) == [("a",), ("b",)]
+            assert other.submit(db.rows, query).result(10) == [("a",)]
+        assert other.submit(db.rows, query).result(10) == [("a",), ("b",)]
+
+
+READ_FOR_EVER = f"""
+import sys, threading
+from pathlib import Path
+from idea_explorer.adapters.sqlite.database import Database
+
+db = Database(Path(sys.argv[1]), {SCHEMA!r})
+db.execute("INSERT INTO words VALUES (?)", ["x"])
+COUNT = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000) SELECT count(*) FROM n"
+
+def read(begun):
+    while True:
+        begun.set()
+        db.rows(COUNT)
+
+for _ in range(2):
+    threading.Thread(target=read, args=(begun := threading.Event(),), daemon=True).start()
+    begun.wait()
+"""
+
+
+def test_a_program_can_end_while_its_threads_read(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", READ_FOR_EVER, str(tmp_path / "a.db")]
+    assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def test_who_waits_for_another_process_looks_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself would look after 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50 and 100 ms."""
+    db = Database(tmp_path / "a.db", SCHEMA)
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    pauses: list[float] = []
+
+    class ImpatientClock(SystemClock):
+        def sleep(self, seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 20:
+                other.execute("COMMIT")
+
+    monkeypatch.setattr("idea_explorer.adapters.sqlite.database.SystemClock", ImpatientClock)
+    db.execute("INSERT INTO words VALUES (?)", ["a"])
+
+    assert len(pauses) == 20
+    assert max(pauses) <= 0.003
+    other.close()
 
 
 def test_a_filtered_list_reads_no_record_that_it_does_not_show(tmp_path: Path) -> None:

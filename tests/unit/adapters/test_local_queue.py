@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.sqlite.database import Database
-from idea_explorer.adapters.sqlite.queue import LocalQueue
+from idea_explorer.adapters.sqlite.queue import ALONE_WAIT_SECONDS, LocalQueue
 from idea_explorer.domain.ids import new_id
 from idea_explorer.ports import Job
 from tests.fakes.clock import ManualClock
 
-FIRST, SECOND = new_id(1), new_id(2)
+FIRST, SECOND, THIRD = new_id(1), new_id(2), new_id(3)
 
 
 class World:
@@ -23,8 +23,8 @@ class World:
         """The queue as another process has it open."""
         return LocalQueue(self.path, self.clock)
 
-    def take(self) -> Job:
-        job = self.queue.take()
+    def take(self, queue: LocalQueue | None = None) -> Job:
+        job = (queue or self.queue).take()
         assert job is not None
         return job
 
@@ -141,6 +141,62 @@ def test_a_job_that_is_left_behind_is_taken_up_in_the_same_attempt(world: World)
     other.release_lost()
 
     assert other.take() == Job(1, FIRST, 1, attempts=1)
+
+
+def test_a_job_beside_one_that_ends_its_process_is_done(world: World) -> None:
+    """Nobody can tell which of the two it was: both are done alone, and the attempt counts for neither."""
+    for exploration in (FIRST, SECOND):
+        world.queue.send(exploration, 1)
+        world.take()
+    attempts = []
+    for _ in range(4):
+        world.queue.close()
+        world.queue = world.another()
+        world.queue.release_lost()
+        job = world.take()
+        attempts.append((job.exploration_id, job.attempts))
+        assert world.queue.take() is None  # neither is done beside another
+    assert attempts == [(FIRST, 1), (FIRST, 2), (FIRST, 3), (FIRST, 4)]
+    world.queue.done(job)
+    job = world.take()
+    assert (job.exploration_id, job.attempts) == (SECOND, 1)
+    world.queue.done(job)
+    for exploration in (FIRST, SECOND):
+        world.queue.send(exploration, 2)
+        assert world.take().attempts == 1
+
+
+def test_a_job_that_has_to_be_done_alone_waits_for_a_process_without_jobs(world: World) -> None:
+    for exploration in (FIRST, SECOND):
+        world.queue.send(exploration, 1)
+        world.take()
+    other = world.another()
+    world.queue.send(THIRD, 1)
+    jobs = [world.take(other)]
+    world.queue.close()
+    other.release_lost()
+    world.queue.send(THIRD, 2)
+    jobs.append(world.take(other))
+    world.queue.send(THIRD, 3)
+    world.clock.pass_time(ALONE_WAIT_SECONDS)
+
+    assert [(job.exploration_id, job.run) for job in jobs] == [(THIRD, 1), (THIRD, 2)]
+    assert other.take() is None  # the first and the second have waited for long
+    for job in jobs:
+        other.done(job)
+    assert world.take(other).exploration_id == FIRST
+    assert world.take(world.another()).exploration_id == SECOND
+
+
+def test_jobs_of_a_process_that_was_told_to_end_go_on_together(world: World) -> None:
+    world.queue.send(FIRST, 1)
+    world.queue.send(SECOND, 1)
+    for job in (world.take(), world.take()):
+        world.queue.leave(job)
+    world.queue.close()
+    world.queue.release_lost()
+
+    assert (world.take().attempts, world.take().attempts) == (1, 1)
 
 
 def test_a_job_that_is_done_never_comes_again(world: World) -> None:

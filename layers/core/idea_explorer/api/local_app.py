@@ -4,7 +4,6 @@ itself before its body is read, and hands it to the API's handler as an API Gate
 import asyncio
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -18,6 +17,7 @@ from idea_explorer.api.gateway import LOCAL_ARN, LocalContext, build_gateway_eve
 from idea_explorer.api.http import JSON, MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ExplorerError
+from idea_explorer.domain.threads import run_in_thread
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
@@ -235,8 +235,8 @@ class _DisconnectedError(Exception):
 
 
 async def _call_in_thread(call: Callable[[], T]) -> T:
-    """Calls that wait do not hold up others. The thread is a daemon, unlike those of asyncio's executor,
-    so that the program can end while a call waits for events."""
+    """Calls that wait do not hold up others; starting a thread for each of them would. The threads are
+    daemons, unlike those of asyncio's executor, so that the program can end while a call waits for events."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -248,7 +248,7 @@ async def _call_in_thread(call: Callable[[], T]) -> T:
             else:
                 future.set_result(result)
 
-    threading.Thread(target=run, daemon=True).start()
+    run_in_thread(run, name="request")
     return await asyncio.wrap_future(future)
 
 

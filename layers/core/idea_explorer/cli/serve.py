@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import threading
+from contextlib import suppress
 
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.connections import ConnectionLimits
@@ -21,6 +22,8 @@ from idea_explorer.domain.names import split_names
 from idea_explorer.domain.text import is_header_safe
 from idea_explorer.domain.tokens import dump_tokens, issue_token, make_token_record
 from idea_explorer.ports import Clock
+from idea_explorer.usecases.deps import Deps
+from idea_explorer.usecases.reuse import similar
 from idea_explorer.wiring.deps import server_deps
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, local_queue, local_uploads
 from idea_explorer.wiring.toolsets import check_folder
@@ -73,8 +76,16 @@ def run(arguments: argparse.Namespace) -> int:
         show_link("Open this link to sign in; it works once")
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
+        threading.Thread(target=_prepare_index, args=(deps,), daemon=True).start()
         server.serve_forever()
     return 0
+
+
+def _prepare_index(deps: Deps) -> None:
+    """So that no submission waits until the documents have been read. Whatever fails now is told to the first
+    who needs it."""
+    with suppress(Exception):
+        similar("", deps)
 
 
 def _check_arguments(arguments: argparse.Namespace) -> None:

@@ -47,6 +47,9 @@ def find_title(report: str, idea: str) -> str:
 def find_verdict(report: str) -> str | None:
     """The verdict of the business framework: from its section, or else from the line `Verdict: …`. Its words
     are in English in every language."""
+    folded = report.casefold()
+    if not any(name in folded for name in _NAMES.split("|")):
+        return None  # most documents that people wrote have none
     sections = list(_VERDICT_SECTION.finditer(report))
     section = sections[-1].end() if sections else len(report)
     found = _VERDICT.search(report, section) or _VERDICT_LINE.search(report)

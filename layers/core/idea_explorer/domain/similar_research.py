@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.documents import parse_document
@@ -40,6 +41,8 @@ MAX_CACHED_LENGTH = 20  # letters: longer words are rare
 _WORD = lazy_pattern(r"\w+")
 _CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DATED = lazy_pattern(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
+# what of ASCII is no part of a word
+_TO_SPACES = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _COMMON = frozenset(
     """
     about above after again all also and any are because been before being below between both but
@@ -195,7 +198,10 @@ def _find_frequent_terms(text: str) -> tuple[str, ...]:
         del counted[""]
     else:
         counted = Counter(term for word in words for term in _find_text_terms(word))
-    return tuple(term for term, _ in counted.most_common(MAX_TERMS))
+    # most words occur once, and need not be sorted if enough of them occur more often
+    repeated = [item for item in counted.items() if item[1] > 1]
+    ranked = repeated if len(repeated) >= MAX_TERMS else counted.items()
+    return tuple(t for t, _ in sorted(ranked, key=itemgetter(1), reverse=True)[:MAX_TERMS])
 
 
 class _TermCache(dict[str, str]):
@@ -216,7 +222,9 @@ _CACHE = _TermCache()
 
 def _words(text: str) -> list[str]:
     folded = fold(text)
-    return _WORD.findall(folded if folded.isascii() else unicodedata.normalize("NFC", folded))
+    if folded.isascii():
+        return folded.translate(_TO_SPACES).split()  # several times as fast
+    return _WORD.findall(unicodedata.normalize("NFC", folded))
 
 
 def _find_text_terms(word: str) -> Sequence[str]:

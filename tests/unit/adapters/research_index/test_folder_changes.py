@@ -111,6 +111,26 @@ def test_a_change_that_keeps_time_and_size_is_noticed_while_the_file_is_new(idea
     assert titles(folder) == {"Tea rooms", "Tees"}
 
 
+@pytest.mark.parametrize(
+    ("fraction_ns", "seconds"), [(4_000_000, 0.1), (0, 2.0)], ids=["ticks", "whole seconds"]
+)
+def test_a_time_counts_once_the_clock_of_its_file_system_has_ticked(
+    fraction_ns: int, seconds: float
+) -> None:
+    changed_ns = 1_700_000_000 * 10**9 + fraction_ns
+    assert scan.counts_from(changed_ns) - changed_ns == seconds * 10**9
+
+
+@pytest.mark.parametrize(("age_ns", "is_known"), [(99 * 10**6, False), (10**8, True)])
+def test_a_file_that_may_still_change_unnoticed_has_no_version(
+    ideas: Path, age_ns: int, is_known: bool
+) -> None:
+    changed_ns = max((ideas / name).stat().st_ctime_ns for name in (".", "notes.md"))
+    look = Scan(str(ideas), changed_ns + age_ns, lambda name: True)
+    look.look({})
+    assert bool(look.found["notes.md"][0]) == is_known
+
+
 @pytest.mark.usefixtures("settled")
 def test_a_change_whose_time_was_set_back_is_noticed(ideas: Path) -> None:
     folder = open_folder(ideas)

@@ -3,6 +3,7 @@
 import itertools
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from idea_explorer.adapters.research_index import index as document_index
 from idea_explorer.adapters.research_index import queries
 from idea_explorer.adapters.research_index.index import DocumentIndex
 from idea_explorer.adapters.research_index.sources import Changes, FileChange
+from idea_explorer.domain.errors import ExternalError
 from tests.fakes.clock import ManualClock
 from tests.fakes.research import Documents, index_of
 
@@ -195,10 +197,75 @@ def test_many_files_are_not_looked_at_at_every_call(
     titles(index)
     documents.texts["new.md"] = "# New\n\nTea."
     at_once = titles(index)
-    clock.pass_time(2.0)
+    clock.pass_time(2.0 + document_index.BACKGROUND_SECONDS)
 
     assert "New" not in at_once
     assert "New" in titles(index)
+
+
+class SlowDocuments(Documents):
+    """Looking for changes takes so many seconds of the clock, and waits until the test goes on."""
+
+    def __init__(self, clock: ManualClock, seconds: float) -> None:
+        super().__init__(TEXTS)
+        self.looks = 0
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self._clock = clock
+        self._seconds = seconds
+
+    def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
+        self.looks += 1
+        self._clock.pass_time(self._seconds)
+        assert self.may_go_on.wait(10)
+        return super().find_changes(state, versions)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowDocuments:
+    monkeypatch.setattr(document_index, "ALWAYS_LOOKED_AT", 1)
+    return SlowDocuments(ManualClock(), 0.02)
+
+
+def test_looking_that_takes_long_is_a_tenth_of_the_time(slow: SlowDocuments) -> None:
+    index = DocumentIndex(slow, clock=slow._clock)
+    for _ in range(3):
+        titles(index)
+    assert slow.looks == 1
+    slow._clock.pass_time(0.19)
+    titles(index)
+    assert slow.looks == 1
+
+
+def test_who_asks_often_does_not_wait_while_files_are_looked_at(slow: SlowDocuments) -> None:
+    index = DocumentIndex(slow, clock=slow._clock)
+    titles(index)
+    slow.texts["new.md"] = "# New\n\nTea."
+    slow._clock.pass_time(0.3)
+    slow.may_go_on.clear()
+
+    assert "New" not in titles(index)
+    assert index.describe_problems() == {}
+    slow.may_go_on.set()
+    with index._lock:  # until the look has ended
+        assert slow.looks == 2
+    assert "New" in titles(index)
+
+
+def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(
+    slow: SlowDocuments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = DocumentIndex(slow, clock=slow._clock)
+    titles(index)
+    slow._clock.pass_time(0.3)
+
+    def fail(*_: object) -> None:
+        raise ExternalError("The folder cannot be read.")
+
+    monkeypatch.setattr(slow, "find_changes", fail)
+    assert titles(index) == {"Bees on roofs", "Tea rooms"}
+    with index._lock, pytest.raises(ExternalError):
+        index._refresh_and_ask(queries.list_files, document_index.AsOf.LATELY)
 
 
 ANSWERED_AS_OF_NOW: dict[str, Callable[[DocumentIndex], object]] = {

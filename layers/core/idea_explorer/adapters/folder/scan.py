@@ -16,7 +16,11 @@ from idea_explorer.adapters.folder import layout
 from idea_explorer.adapters.safe_files import open_folder
 from idea_explorer.domain.publication import is_log
 
-TICK_NS = 2_000_000_000  # two seconds, as FAT counts them
+# Linux takes the time of a change from a clock that ticks every 1 to 10 ms.
+TICK_NS = 100_000_000
+# Some file systems count whole seconds, and FAT every other one.
+COARSE_TICK_NS = 2_000_000_000
+SECOND_NS = 1_000_000_000
 TOP = "/"
 # A file or folder of which nothing more is known until the folder that it is in changes. After any other
 # error it is looked at again.
@@ -31,12 +35,24 @@ def stamp(info: os.stat_result) -> Stamp:
     return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
 
 
+def counts_from(changed_ns: int) -> int:
+    """When another change is sure to have another time. One with a fraction of a second was not taken from
+    a coarse clock."""
+    return changed_ns + (TICK_NS if changed_ns % SECOND_NS else COARSE_TICK_NS)
+
+
 def are_same(stamps: Mapping[str, Stamp]) -> bool:
     """Whether all files and folders still have these stamps, by their paths."""
+    lstat = os.lstat
     try:
-        return all(stamp(os.lstat(path)) == known for path, known in stamps.items())
+        for path, known in stamps.items():
+            info = lstat(path)
+            # written out, because this is most of what a look takes
+            if (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino) != known:
+                return False
     except OSError:
         return False
+    return True
 
 
 @dataclass
@@ -142,7 +158,7 @@ class Scan:
 
     def _version(self, path: str, info: os.stat_result) -> str:
         """Empty if it may still change without another time."""
-        if self.now_ns - info.st_ctime_ns < TICK_NS:
+        if self.now_ns < counts_from(info.st_ctime_ns):
             return ""
         self._stamps[path] = stamp(info)
         return "{:x}.{:x}.{:x}.{:x}".format(*stamp(info))

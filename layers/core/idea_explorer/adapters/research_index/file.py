@@ -23,7 +23,7 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
-FORMAT = 1  # to be raised with every change of the tables, or of what is written to them
+FORMAT = 2  # to be raised with every change of the tables, or of what is written to them
 BATCH = 200  # documents written at once: others wait for that long, and a crash costs no more
 
 # a table that is lost is made again when the file is opened, and then it is empty

@@ -17,6 +17,7 @@ from idea_explorer.adapters.research_index.tables import DamagedIndexError
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.similar_research import IndexEntry, Similar
+from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.ports import Clock, DocumentInfo, FoundDocument
 
 ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
@@ -24,6 +25,10 @@ ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
 # takes a tenth of the time at most, except for a question that has to be answered as of now.
 ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
+LOOKING_SHARE = 0.1  # where looking takes longer, because much has changed
+MAX_PAUSE_SECONDS = 1.0  # for that reason
+# A question that comes no later than this after the next look is due does not wait for it.
+BACKGROUND_SECONDS = 1.0
 
 T = TypeVar("T")
 
@@ -83,6 +88,7 @@ class DocumentIndex(Queries):
         self._lock = threading.Lock()
         self._file: IndexFile | None = None
         self._look_again_at = 0.0
+        self._recent_until = 0.0
 
     def list(self) -> Sequence[DocumentInfo]:
         return self._ask(queries.list_files)
@@ -95,31 +101,66 @@ class DocumentIndex(Queries):
         return False
 
     def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
+        if as_of is not AsOf.NOW and self._is_recent:
+            assert self._file is not None
+            try:
+                return question(self._file.db)
+            except (sqlite3.DatabaseError, DamagedIndexError):
+                pass  # it is built again below
+            finally:
+                if as_of is AsOf.LATELY:
+                    self._refresh_in_background()
         with self._lock:  # of several who ask at once, one brings it up to date
-            if self._file is None:
-                self._prepare()
-                # what another version has read of a document, this one may read otherwise
-                identity = f"{__version__} {self._source.identity}"
-                self._file = IndexFile(self._path, identity)
-            if as_of is AsOf.NOW:
-                self._look_again_at = 0.0
-            file = self._file
-            for _ in range(ATTEMPTS - 1):
-                try:
-                    if as_of is not AsOf.LAST_QUESTION:
-                        self._refresh(file)
-                    return question(file.db)
-                except (sqlite3.DatabaseError, DamagedIndexError) as error:
-                    self._look_again_at = 0.0
-                    if is_damage(error):
-                        file.reset()
-                    else:
-                        file.use_memory()
-            self._refresh(file)
-            return question(file.db)
+            return self._refresh_and_ask(question, as_of)
+
+    @property
+    def _is_recent(self) -> bool:
+        return self._clock.monotonic() < self._recent_until
+
+    def _refresh_in_background(self) -> None:
+        """Unless somebody is at it, or it need not be done yet."""
+        if self._clock.monotonic() < self._look_again_at or not self._lock.acquire(blocking=False):
+            return
+        try:
+            run_in_thread(self._refresh_and_release, name="research index")
+        except RuntimeError:  # no more threads can be started
+            self._lock.release()
+
+    def _refresh_and_release(self) -> None:
+        try:
+            assert self._file is not None
+            self._refresh(self._file)
+        except Exception:  # noqa: BLE001  the next one who asks finds the same, and is told
+            self._recent_until = 0.0
+        finally:
+            self._lock.release()
+
+    def _refresh_and_ask(self, question: Callable[[Database], T], as_of: AsOf) -> T:
+        if self._file is None:
+            self._prepare()
+            # what another version has read of a document, this one may read otherwise
+            identity = f"{__version__} {self._source.identity}"
+            self._file = IndexFile(self._path, identity)
+        if as_of is AsOf.NOW:
+            self._look_again_at = 0.0
+        file = self._file
+        for _ in range(ATTEMPTS - 1):
+            try:
+                if as_of is not AsOf.LAST_QUESTION:
+                    self._refresh(file)
+                return question(file.db)
+            except (sqlite3.DatabaseError, DamagedIndexError) as error:
+                self._look_again_at = self._recent_until = 0.0
+                if is_damage(error):
+                    file.reset()
+                else:
+                    file.use_memory()
+        self._refresh(file)
+        return question(file.db)
 
     def _refresh(self, file: IndexFile) -> None:
-        if self._clock.monotonic() < self._look_again_at:
+        began = self._clock.monotonic()
+        if began < self._look_again_at:
             return
         try:
             if changes := self._source.find_changes(file.state, file.versions):
@@ -129,6 +170,13 @@ class DocumentIndex(Queries):
             if not is_busy(error):
                 raise
             # another process writes what has changed; it may take its time
-        count = file.count_files()
-        wait = count * SECONDS_PER_FILE if count > ALWAYS_LOOKED_AT else 0.0
-        self._look_again_at = self._clock.monotonic() + wait
+        self._plan_next_look(file.count_files(), began)
+
+    def _plan_next_look(self, files: int, began: float) -> None:
+        if files <= ALWAYS_LOOKED_AT:
+            self._recent_until = 0.0
+            return
+        now = self._clock.monotonic()
+        pause = min((now - began) / LOOKING_SHARE, MAX_PAUSE_SECONDS)
+        self._look_again_at = now + max(files * SECONDS_PER_FILE, pause)
+        self._recent_until = self._look_again_at + BACKGROUND_SECONDS

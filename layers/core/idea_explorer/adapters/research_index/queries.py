@@ -80,6 +80,16 @@ SELECT id FROM shown WHERE NOT EXISTS (
 ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC
 """
 
+# the best matches, and how many there are; weights: a title says more than a name or a word of the text
+_SEARCH = """
+WITH matches AS MATERIALIZED (
+    SELECT rowid AS document, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words WHERE words MATCH ?1
+),
+best AS (SELECT document, score FROM matches ORDER BY score DESC, document LIMIT ?2)
+SELECT path, texts.title, text, text_hash, score, (SELECT count(*) FROM matches)
+FROM best JOIN documents ON id = document JOIN texts USING (document) ORDER BY score DESC, path
+"""
+
 
 def find_similar(db: Database, idea: str) -> list[Similar]:
     """Looks closely at the documents that share the rarest words of the idea."""
@@ -185,15 +195,8 @@ def search(db: Database, query: str, limit: int) -> tuple[list[FoundDocument], i
     match = match_any(query)
     if match is None:
         return [], 0
-    # weights: a title says more than a name or a word of the text
-    rows = db.rows(
-        "SELECT path, texts.title, text, text_hash, score FROM"
-        " (SELECT rowid AS found, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words"
-        " WHERE words MATCH ? ORDER BY bm25(words, 1.0, 4.0, 1.0), rowid LIMIT ?)"
-        " JOIN documents ON id = found JOIN texts ON document = found ORDER BY score DESC, path",
-        (match, limit),
-    )
-    ((total,),) = db.rows("SELECT count(*) FROM words WHERE words MATCH ?", (match,))
+    rows = db.rows(_SEARCH, (match, limit))
+    total = rows[0][-1] if rows else 0
     return [
         FoundDocument(
             path.removeprefix(f"{RESEARCH_ROOT}/"),
@@ -201,5 +204,5 @@ def search(db: Database, query: str, limit: int) -> tuple[list[FoundDocument], i
             load_text(text, text_hash),
             float(f"{score:.4g}"),
         )
-        for path, title, text, text_hash, score in rows
+        for path, title, text, text_hash, score, _ in rows
     ], total

@@ -17,6 +17,11 @@ from idea_explorer.domain.retry import RetryPolicy, retry
 
 BUSY_TIMEOUT_SECONDS = 30.0
 CACHE_KILOBYTES = 512  # 2,000 by default, for each connection; the system caches the file anyway
+CLOSE_SECONDS = 1.0  # for others to be done; the end of the process closes it too
+# Of the log of writes, after which a commit copies it into the file and waits for the disk. SQLite's own
+# number is 1,000; with more it happens less often, and a page that many commits write is copied once.
+CHECKPOINT_PAGES = 4_000
+DO_NOT_WAIT = "PRAGMA busy_timeout = 0"
 INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
 
@@ -28,33 +33,33 @@ class Database:
         try:
             if path:
                 _make_private(path)
-            self._connection = sqlite3.connect(
-                path or ":memory:",
-                timeout=BUSY_TIMEOUT_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            self._connection = _connect(path)
             if path:
                 _use_wal(self._connection)
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
             elif content:
                 self._connection.deserialize(content)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
             self._connection.executescript(schema)
+            self._connection.execute(DO_NOT_WAIT)
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(
                 f"The store {path} cannot be opened: {error}.",
                 hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
             ) from error
+        self._path = path
         self._lock = threading.RLock()
+        self._reader: sqlite3.Connection | None = None
+        self._reader_lock = threading.RLock()
         self._jobs: deque[_Job[Any]] = deque()  # what threads wait to write
-        weakref.finalize(self, self._connection.close)
+        weakref.finalize(self, _close, self._connection, self._lock)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; nobody else writes in the meantime."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            _execute(self._connection, "BEGIN IMMEDIATE")
             try:
                 yield self._connection
             except BaseException:
@@ -95,12 +100,43 @@ class Database:
         return self.write(lambda db: db.execute(statement, values).rowcount)
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._connection.execute(query, tuple(values)).fetchall()
+        """In a transaction of this thread, what it has written so far; else what was committed."""
+        if not self._lock.acquire(blocking=self._path is None):
+            return self._read_beside(query, values)
+        try:
+            return _execute(self._connection, query, values).fetchall()
+        finally:
+            self._lock.release()
+
+    def _read_beside(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """With a connection for reading alone: another thread writes, or waits until it may, and nobody who
+        reads has to wait for that."""
+        with self._reader_lock:
+            if self._reader is None:
+                self._reader = _connect(self._path)
+                self._reader.execute(DO_NOT_WAIT)
+                weakref.finalize(self, _close, self._reader, self._reader_lock)
+            return _execute(self._reader, query, values).fetchall()
 
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         rows = self.rows(query, values)
         return rows[0] if rows else None
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    return sqlite3.connect(
+        path or ":memory:",
+        timeout=BUSY_TIMEOUT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _close(connection: sqlite3.Connection, lock: "threading.RLock") -> None:
+    """Also when the program ends, while a daemon thread may be using it: that would crash."""
+    if lock.acquire(timeout=CLOSE_SECONDS):
+        connection.close()
+        lock.release()
 
 
 def _make_private(path: Path) -> None:
@@ -147,20 +183,32 @@ class _Job(Generic[T]):
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for others with this change, whatever its timeout, so it is tried again."""
+    """SQLite does not wait for others with this change, whatever its timeout."""
+    if _execute(connection, "PRAGMA journal_mode").fetchone() != ("wal",):
+        _execute(connection, "PRAGMA journal_mode = WAL")
 
-    def change() -> None:
-        if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            connection.execute("PRAGMA journal_mode = WAL")
 
+def _execute(
+    connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()
+) -> sqlite3.Cursor:
+    """Waits while other processes write. SQLite would look again ever more rarely, up to 100 ms later, and
+    those who come meanwhile would go first."""
     clock = SystemClock()
-    policy = RetryPolicy(first=0.005, longest=0.1, jitter=0.5, retry_on=_is_busy)
-    retry(change, policy, clock, until=clock.monotonic() + BUSY_TIMEOUT_SECONDS)
+    return retry(
+        lambda: connection.execute(statement, tuple(values)),
+        WHILE_BUSY,
+        clock,
+        until=clock.monotonic() + BUSY_TIMEOUT_SECONDS,
+    )
 
 
 def _is_busy(error: Exception) -> bool:
     code = error.sqlite_errorcode if isinstance(error, sqlite3.OperationalError) else 0
     return code & 0xFF == sqlite3.SQLITE_BUSY  # the other bits say what it waits for
+
+
+# most transactions take less than a millisecond
+WHILE_BUSY = RetryPolicy(first=0.0005, longest=0.003, jitter=0.5, retry_on=_is_busy)
 
 
 class StoreFile:

@@ -1,5 +1,6 @@
 """Exploration records in SQLite."""
 
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -29,7 +30,9 @@ SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHE
 class SqliteExplorations(RecordFile):
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         encrypted = self._secrets.encrypt(exploration)
-        with self._db.transaction() as db:
+        record = self._secrets.dump_without(exploration)
+
+        def insert(db: sqlite3.Connection) -> bool:
             added = db.execute(
                 "INSERT OR IGNORE INTO explorations VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -39,7 +42,7 @@ class SqliteExplorations(RecordFile):
                     exploration.status,
                     exploration.lease,
                     exploration.cancel_requested,
-                    self._secrets.dump_without(exploration),
+                    record,
                 ),
             )
             if not added.rowcount:
@@ -49,6 +52,8 @@ class SqliteExplorations(RecordFile):
             list_waiting(db, exploration)
             append_events(db, exploration.id, events)
             return True
+
+        return self._db.write(insert)
 
     def load(self, exploration_id: ExplorationId) -> Exploration:
         return self._secrets.restore(self._load(exploration_id))

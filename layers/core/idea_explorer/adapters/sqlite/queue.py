@@ -3,9 +3,13 @@
 A job belongs to the process that took it until that process ends. What shows that it has not ended is a lock,
 which the system releases, and no message that the process would have to send in time: one that computes for
 a minute, or that the machine gives no time, keeps its jobs.
+
+Of a process that dies with several jobs, one may be the reason. So that the others do not fail with it, each
+of them is done alone from then on, and the attempt is not counted for any of them.
 """
 
 import uuid
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,17 +19,32 @@ from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import Clock, Job
 
 TIDY_SECONDS = 60.0  # after which the lock file of a worker that was killed is removed
-_DUE = """
-SELECT number FROM work WHERE due <= ? AND NOT taken AND NOT EXISTS
-    (SELECT 1 FROM work AS other WHERE other.id = work.id AND other.run = work.run AND other.taken)
-ORDER BY due, number LIMIT 1"""
+# after which a process takes no more jobs until it has done those it has, for one that has to be done alone
+ALONE_WAIT_SECONDS = 60.0
+TAKEN, LEFT = 1, 2  # LEFT: its process was told to end; if that dies now, no job is the reason
+_IS_DUE = """
+due <= ?1 AND NOT taken AND NOT EXISTS
+    (SELECT 1 FROM work AS other WHERE other.id = work.id AND other.run = work.run AND other.taken)"""
+_DUE = f"SELECT number FROM work WHERE {_IS_DUE} ORDER BY due, number LIMIT 1"  # noqa: S608  our own text
+# the next job for the worker ?2; ?3 is since when one waits to be done alone that goes first
+_NEXT = f"""
+WITH held AS (SELECT since FROM claims LEFT JOIN jobs_alone USING (number) WHERE worker = ?2)
+SELECT number FROM work LEFT JOIN jobs_alone USING (number)
+WHERE {_IS_DUE} AND (
+    NOT EXISTS (SELECT 1 FROM held) OR (
+        since IS NULL AND NOT EXISTS (SELECT 1 FROM held WHERE since IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM work JOIN jobs_alone USING (number) WHERE NOT taken AND since <= ?3)
+    )
+)
+ORDER BY due, number LIMIT 1"""  # noqa: S608  our own text
 _TAKE = f"""
-UPDATE work SET attempts = attempts + 1, taken = 1 WHERE number = ({_DUE})
+UPDATE work SET attempts = attempts + 1, taken = {TAKEN} WHERE number = ({_NEXT})
 RETURNING number, id, run, attempts"""  # noqa: S608  two texts of our own
-_TAKEN = "SELECT number, worker, due FROM work LEFT JOIN claims USING (number) WHERE taken"
+_TAKEN = "SELECT number, worker, due, taken FROM work LEFT JOIN claims USING (number) WHERE taken"
 _RELEASE = """
 UPDATE work SET taken = 0 WHERE number = ?1 AND taken AND NOT EXISTS
     (SELECT 1 FROM claims WHERE number = ?1 AND worker IS NOT ?2)"""
+_UNCOUNT = "UPDATE work SET attempts = attempts - 1 WHERE number = ?"
 _FORGET = "DELETE FROM claims WHERE number = ? AND worker IS ?"
 
 
@@ -60,7 +79,7 @@ class LocalQueue(StoreFile):
     def is_taken(self, exploration_id: ExplorationId, run: int) -> bool:
         """Whether a live worker is doing this run."""
         rows = self._db.rows(f"{_TAKEN} AND id = ? AND run = ?", [exploration_id, run])
-        return any(self._is_alive(worker, due) for _, worker, due in rows)
+        return any(self._is_alive(worker, due) for _, worker, due, _ in rows)
 
     def is_behind(self, seconds: float) -> bool:
         """Whether a job has been waiting this long for a worker."""
@@ -69,12 +88,12 @@ class LocalQueue(StoreFile):
     def take(self) -> Job | None:
         """Two jobs of one run are never taken at once, by whomever: the second would end the first."""
         now = self._now()
-        if self._db.row(_DUE, [now]) is None:
+        if self._db.row(_NEXT, (now, self._worker, now - ALONE_WAIT_SECONDS)) is None:
             return None
         with self._db.transaction() as db:
             if not self._worker:
                 self._lock_name()
-            row = db.execute(_TAKE, (now,)).fetchone()
+            row = db.execute(_TAKE, (now, self._worker, now - ALONE_WAIT_SECONDS)).fetchone()
             if row is None:
                 return None
             db.execute("INSERT OR REPLACE INTO claims VALUES (?, ?)", (row[0], self._worker))
@@ -82,12 +101,19 @@ class LocalQueue(StoreFile):
 
     def release_lost(self) -> None:
         rows = self._db.rows(_TAKEN)
-        lost = [(number, worker) for number, worker, due in rows if not self._is_alive(worker, due)]
-        if lost:
-            with self._db.transaction() as db:
-                for claim in lost:  # unless somebody else has released and taken it meanwhile
-                    db.execute(_RELEASE, claim)
-                    db.execute(_FORGET, claim)
+        lost = [row for row in rows if not self._is_alive(row[1], row[2])]
+        if not lost:
+            return
+        died_with = Counter(worker for _, worker, _, taken in lost if worker and taken == TAKEN)
+        with self._db.transaction() as db:
+            for number, worker, _, taken in lost:
+                is_released = db.execute(_RELEASE, (number, worker)).rowcount
+                db.execute(_FORGET, (number, worker))
+                # unless somebody else has released and taken it meanwhile
+                if is_released and taken == TAKEN and died_with[worker] > 1:
+                    db.execute(_UNCOUNT, (number,))
+                    alone = "INSERT OR IGNORE INTO jobs_alone VALUES (?, ?)"
+                    db.execute(alone, (number, self._now()))
 
     def put_back(self, job: Job, *, delay_seconds: float = 0.0) -> None:
         due = self._now() + delay_seconds
@@ -96,13 +122,13 @@ class LocalQueue(StoreFile):
             db.execute("DELETE FROM claims WHERE number = ?", (job.number,))
 
     def leave(self, job: Job) -> None:
-        query = "UPDATE work SET attempts = attempts - 1 WHERE number = ?"
-        self._db.execute(query, (job.number,))
+        query = "UPDATE work SET attempts = attempts - 1, taken = ? WHERE number = ?"
+        self._db.execute(query, (LEFT, job.number))
 
     def done(self, job: Job) -> None:
         with self._db.transaction() as db:
-            db.execute("DELETE FROM work WHERE number = ?", (job.number,))
-            db.execute("DELETE FROM claims WHERE number = ?", (job.number,))
+            for table in ("work", "claims", "jobs_alone"):
+                db.execute(f"DELETE FROM {table} WHERE number = ?", (job.number,))  # noqa: S608  ours
 
     def close(self) -> None:
         """Give up all jobs that were taken here, as the end of the process does."""
