@@ -20,7 +20,7 @@ def test_importing_the_command_line_loads_nothing_heavy() -> None:
 
 def test_printing_help_loads_nothing_heavy() -> None:
     statement = "from idea_explorer.cli.parser import build_parser; build_parser().format_help()"
-    assert not {*HEAVY, "inspect", "hashlib", "difflib", "shutil"} & loaded_by(statement)
+    assert not {*HEAVY, "inspect", "hashlib", "difflib"} & loaded_by(statement)
 
 
 def test_running_a_tool_by_hand_loads_no_client() -> None:

@@ -1,13 +1,9 @@
 """The parser of every command. For a word that it does not know, it suggests the one that was meant."""
 
 import argparse
-import os
-import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, NoReturn
 
-DEFAULT_COLUMNS, MARGIN = 80, 2
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
 
 
@@ -25,10 +21,6 @@ class CommandParser(argparse.ArgumentParser):
     @property
     def positionals(self) -> "list[argparse.Action]":
         return self._get_positional_actions()
-
-    def _get_formatter(self) -> argparse.HelpFormatter:
-        """Made for every option that is added: without a width, each would load and ask `shutil`."""
-        return self.formatter_class(prog=self.prog, width=_find_width())  # type: ignore[call-arg]
 
     def refuse_unknown(self, unknown: list[str]) -> NoReturn:
         """End with what was not understood, and the option that was probably meant."""
@@ -55,16 +47,6 @@ class CommandParser(argparse.ArgumentParser):
 
     def _name(self, action: argparse.Action) -> str:
         return "/".join(action.option_strings) or action.metavar or action.dest  # type: ignore[return-value]
-
-
-def _find_width() -> int:
-    """The columns of the terminal, but for the margin that argparse leaves."""
-    with suppress(ValueError):
-        if columns := int(os.environ.get("COLUMNS", "")):
-            return columns - MARGIN
-    with suppress(AttributeError, ValueError, OSError):  # no stdout, a closed one, no terminal
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns - MARGIN  # type: ignore[union-attr]
-    return DEFAULT_COLUMNS - MARGIN
 
 
 def suggest(given: str, known: Iterable[str]) -> str:
