@@ -1,4 +1,4 @@
-"""What prompt caching saves, counted as the API counts it. `make benchmark` prints the figures."""
+"""What prompt caching saves, counted as the API counts it. `make tokens` prints the figures."""
 
 import pytest
 

@@ -74,7 +74,7 @@ class ReadResearch(Arguments):
     path: Annotated[
         str,
         Field(
-            description="Path of the document, relative to ideas/, e.g. market/2024-06.md",
+            description="Path relative to ideas/",
             json_schema_extra={"minLength": 1, "maxLength": MAX_RESEARCH_PATH},
         ),
         Rule("non-empty path relative to ideas/"),
@@ -92,9 +92,7 @@ class SearchResearch(Arguments):
         Field(min_length=1, max_length=1_000, description="Words to look for"),
         Rule("non-empty search string, at most 1,000 characters"),
     ]
-    limit: Annotated[
-        int, Field(ge=1, le=20, description="How many results"), Rule("integer from 1 to 20")
-    ] = 5
+    limit: Annotated[int, Field(ge=1, le=20), Rule("integer from 1 to 20")] = 5
 
 
 def research_tools(
@@ -135,9 +133,8 @@ class ResearchCalls:
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
-        """Read an existing research document of this team: a previous exploration or an internal
-        analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns the content, or JSON
-        with ok false and the reason. NOT for web pages; never read the same file twice."""
+        """Read an existing research document of this team, by its path relative to ideas/ (do NOT start it
+        with ideas/), as list_research and search_research give it. NOT for web pages."""
         path = self._check_path(arguments.path)
         try:
             document = self.repository.read(path)
@@ -162,9 +159,8 @@ class ResearchCalls:
 
     @tool(example={})
     def list_research(self, arguments: ListResearch) -> ToolResult:
-        """List the team's existing research documents with their sizes, as paths that read_research
-        takes. Use it to see what is there. NOT a search: to find documents about a subject use
-        search_research."""
+        """List the team's existing research documents with their sizes. NOT a search: to find documents
+        about a subject use search_research."""
         try:
             documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
@@ -183,9 +179,8 @@ class ResearchCalls:
 
     @tool(example={"query": "subscription retention", "limit": 5})
     def search_research(self, arguments: SearchResearch) -> ToolResult:
-        """Search the team's existing research for words and get the best documents with excerpts.
-        Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
-        facts."""
+        """Search the team's existing research for words and get the best documents with excerpts. NOT the
+        internet: use web_search for that."""
         try:
             found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
