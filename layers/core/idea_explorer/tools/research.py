@@ -25,6 +25,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
+from idea_explorer.domain.front_matter import cut_front_matter, is_written_offline
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -127,9 +128,11 @@ def research_tools(
 
 @dataclass
 class ResearchCalls:
-    """The tools over one repository."""
+    """The tools over one repository. What the offline model wrote is no research to build on: a search finds
+    it only for people."""
 
     repository: ResearchRepository
+    finds_offline: bool = False
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
@@ -185,9 +188,11 @@ class ResearchCalls:
             found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
+        wanted = [each for each in found if self.finds_offline or not is_written_offline(each.text)]
+        total -= len(found) - len(wanted)
         hits = [
-            SearchHit(each.path, each.title, cut_passage(each.text, arguments.query), each.score)
-            for each in found
+            SearchHit(each.path, each.title, _cut(each.text, arguments.query), each.score)
+            for each in wanted
         ]
         results = [self._show(hit) for hit in hits]
         return ToolResult.success(
@@ -222,6 +227,11 @@ class ResearchCalls:
         note: JsonObject = {} if self._takes(hit.name) else {"note": EXCERPT_ONLY}
         fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
         return {**fields, "score": hit.score, **note}
+
+
+def _cut(text: str, query: str) -> str:
+    """From the text that people read: the front matter repeats the idea, which has most of the words."""
+    return cut_passage(cut_front_matter(text)[1], query)
 
 
 def _tool_error(error: ExternalError, text: str, error_type: str = "api_error") -> ToolError:
