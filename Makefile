@@ -191,6 +191,11 @@ benchmark: $(DEV) ## Code tools on Django's source, music search on 100,000 trac
 	@$(BIN)/python -m tests.performance.caching
 	@$(BIN)/python -m tests.performance.filtering
 
+.PHONY: tokens
+tokens: $(DEV) ## Tokens of the prompts and tools of each toolset, and what caching saves
+	@$(BIN)/python -m tests.performance.tokens
+	@$(BIN)/python -m tests.performance.caching
+
 .PHONY: code-benchmark
 code-benchmark: $(DEV) ## Definitions and importers of ten public repositories against other tools, search_files beside ripgrep; needs pip, npm and apt
 	@$(BIN)/python -m tests.performance.code_accuracy

@@ -101,6 +101,25 @@ def watch(tab: Browser, stage: Stage, exploration: Exploration) -> None:
     tab.find("#timeline .branch")
 
 
+def test_the_questions_of_a_run_without_branches_are_ticked_as_it_looks_into_them(
+    tab: Browser, stage: Stage
+) -> None:
+    going = stage.running(idea="A box for beekeepers", depth="standard")
+
+    started, ended = called(1, "web_search", {"query": "hives"}, {"results": []})
+    asked = [
+        started.model_copy(update={"tool_call_id": f"call-{number}", "question": number})
+        for number in (1, 2)
+    ]
+    stage.tell(going, [begun(going), PlanAccepted(plan=PLAN), asked[0], ended, asked[1]])
+    tab.sign_in(stage.url, TOKEN)
+    tab.go(f"#/x/{going.id}")
+    tab.sees("looked into", ".questions")
+    ticks = [row.get_attribute("data-status") for row in tab.all(".questions li")]
+    assert ticks == ["searched", "running"]
+    assert not tab.complaints()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_run_is_told_in_words(

@@ -38,7 +38,7 @@ def test_an_exploration_in_a_deployment_makes_few_requests(
 
     counts = count_deployed(tmp_path)
 
-    assert counts.total <= 44
+    assert counts.total <= 43
     assert counts.requests["dynamodb TransactWriteItems"] <= 17
-    assert counts.requests["s3 PutObject"] <= 6
-    assert counts.write_units <= 225
+    assert counts.requests["s3 PutObject"] <= 5
+    assert counts.write_units <= 229

@@ -70,6 +70,12 @@ def test_no_document_stops_a_submission(known: Api) -> None:
     assert known.log.of("documents_with_problems")
 
 
+def test_what_the_offline_model_wrote_is_not_reused_where_a_model_can_be_asked(api: Api) -> None:
+    api.document(PATH.removeprefix("ideas/"), DOCUMENT.replace("model: sonnet", "model: offline"))
+    body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
+    assert api.post("/explorations", body).status == 202
+
+
 def test_a_submission_is_told_what_is_similar(known: Api) -> None:
     near = known.post("/explorations", {"idea": "Rooftop beehives for city hotels"}).json
     far = known.post("/explorations", {"idea": "Submarine cable maintenance"}).json

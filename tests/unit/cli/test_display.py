@@ -115,3 +115,10 @@ def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[st
         "  → [2] list_research",
         "  [2] timed out: Too late. · $0.0125",
     ]
+
+
+def test_a_call_is_shown_with_the_question_that_it_looks_into(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ProgressDisplay(PlainScreen()).emit(CALL.model_copy(update={"question": 3}))
+    assert capsys.readouterr().err == "  → list_research (question 3)\n"

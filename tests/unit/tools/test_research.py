@@ -16,7 +16,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.research import research_tools
+from idea_explorer.tools.research import ResearchCalls, SearchResearch, research_tools
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.fetching import Files
@@ -222,6 +222,29 @@ def test_searching_finds_the_document_and_shows_the_words(root: Path) -> None:
     assert (result["path"], result["title"]) == ("bees.md", "Bees")
     assert "Honey and hives" in result["excerpt"]
     assert result["score"] > 0  # small in a small collection, where no word is rare
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_search_shows_the_text_of_a_document_and_not_its_front_matter(
+    root: Path, line_end: str
+) -> None:
+    text = (
+        "---\nidea: A zeppelin\nmodel: sonnet\n---\n\n# Harbour\n\nA zeppelin lands on its mast.\n"
+    )
+    (root / "ideas" / "harbour.md").write_bytes(text.replace("\n", line_end).encode())
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    assert "lands on its mast" in hit["excerpt"]
+    assert "idea:" not in hit["excerpt"]
+
+
+def test_a_model_does_not_find_what_the_offline_model_wrote_but_people_do(root: Path) -> None:
+    (root / "ideas" / "harbour.md").write_text(
+        "---\nidea: A zeppelin\nmodel: offline\n---\n\n# Harbour\n\nA zeppelin lands.\n"
+    )
+    found = answer(root, "search_research", {"query": "zeppelin"})
+    assert (found["results"], found["totalFound"]) == ([], 0)
+    by_people = ResearchCalls(Folder(root), finds_offline=True)
+    assert by_people.search_research(SearchResearch(query="zeppelin")).payload["totalFound"] == 1
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "bees*", "(", "col:x", "'; DROP TABLE docs"])

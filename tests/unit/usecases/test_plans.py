@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.events import ApprovalRequested, PlanAccepted, ToolCallError
+from idea_explorer.domain.events import (
+    ApprovalRequested,
+    PlanAccepted,
+    ToolCallError,
+    ToolCallStart,
+)
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.plan import Plan, count_questions
@@ -91,6 +97,22 @@ def test_the_plan_comes_first_and_is_shown(tmp_path: Path) -> None:
     LogSink(planning.bench.log, done).emit(event)
     (line,) = planning.bench.log.of("plan_accepted")
     assert (line["questions"], line["tools"], line["edited"]) == (1, {"web_search": 1}, False)
+
+
+def test_a_call_says_which_question_of_the_plan_it_looks_into(tmp_path: Path) -> None:
+    asked: list[JsonValue] = [
+        {"question": question, "tool": "search_research", "why": "It decides."}
+        for question in ("Who pays for tea?", "What do rents in Leeds cost?")
+    ]
+    about: JsonObject = {"query": "rents in Leeds"}
+    first = calls(("search_research", about))
+    planned = write_again({**PLAN, "sub_questions": asked}, 1)
+    planning = Planning(tmp_path, scripted([first, planned, first, REPORT]))
+    planning.explore()
+    seen = planning.bench.seen.of(ToolCallStart)
+    started = [event for event in seen if isinstance(event, ToolCallStart)]
+    assert [event.question for event in started] == [None, None, 2]
+    assert '"question":2' in started[-1].model_dump_json(by_alias=True, exclude_none=True)
 
 
 def test_a_quick_run_has_no_plan(tmp_path: Path) -> None:

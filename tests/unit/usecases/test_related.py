@@ -4,7 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.errors import UnavailableError
+from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.transcript import Opening
@@ -48,6 +50,18 @@ def test_related_documents_come_with_the_first_message_and_can_be_cited(tmp_path
     assert "Bees" not in listed
     assert has_private_text(bench.entries(done))
     assert (done.run.stats.citations, done.run.stats.unmatched_citations) == (1, 0)
+
+
+def test_what_the_offline_model_wrote_is_no_related_research(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, OfflineModel())
+    policy = replace(bench.deps.policy, model_ids={"sonnet": OFFLINE})
+    bench.deps = replace(bench.deps, policy=policy)
+    written = bench.run(IDEA).publication.document
+    assert written
+    assert "\nmodel: offline\n" in (tmp_path / written).read_text()
+    bench.with_model(model := scripted([says("# Tea")]))
+    bench.explore(IDEA)
+    assert "Related research" not in str(model.requests[0].messages)
 
 
 def test_without_related_research_nothing_is_said_about_it(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def build_request(
         messages=built.turns,
         fixed_size=None if waits else built.fixed_size,
         messages_size=built.size,
+        paused_at=built.paused_at,
         max_tokens=max_tokens,
         writing=writing,
         tools_off=tools_off,

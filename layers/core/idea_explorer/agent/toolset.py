@@ -154,7 +154,8 @@ def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
 
 
 def _inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without `$ref` and titles, which makes it smaller and easier to read."""
+    """The schema without `$ref`, titles and null, which makes it smaller and easier to read. An argument that
+    may be null may also be left out."""
     definitions = schema.pop("$defs", {})
 
     def resolve(node: Any) -> Any:
@@ -166,9 +167,18 @@ def _inline(schema: dict[str, Any]) -> dict[str, Any]:
             return resolve(definitions[reference.rsplit("/", 1)[1]])
         return {
             key: resolve(value)
-            for key, value in node.items()
+            for key, value in _without_null(node).items()
             if key != "title" or isinstance(value, dict)
         }
 
     resolved: dict[str, Any] = resolve(schema)
     return resolved
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    options = node.get("anyOf", [])
+    others = [option for option in options if option != {"type": "null"}]
+    if len(others) != 1 or others == options:
+        return node
+    rest = {key: value for key, value in node.items() if key != "anyOf" and value is not None}
+    return {**others[0], **rest}

@@ -116,7 +116,8 @@ class ProgressDisplay:
                     self._last_step = None
                 tool = one_line(event.tool_name, 100)
                 given = _format_input(event.input)
-                self._line(f"  → {_branch(event)}{tool} {given}".rstrip(), "cyan")
+                about = f" (question {event.question})" if event.question else ""
+                self._line(f"  → {_branch(event)}{tool} {given}".rstrip() + about, "cyan")
             case ToolCallEnd():
                 took = f" ({event.duration_ms:,} ms)" if event.duration_ms is not None else ""
                 summary = one_line(event.summary, 100)

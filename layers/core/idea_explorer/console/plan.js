@@ -3,7 +3,7 @@
 import { fill, h, hidden, link, t } from "./dom.js";
 
 const LISTS = { must_know: "What has to be known to decide", known: "What the team already knows", would_turn: "What would turn the verdict" };
-const SIGNS = { open: ["○", "open"], running: ["◐", "being researched"], completed: ["✓", "answered"], partial: ["◑", "partly answered"] };
+const SIGNS = { open: ["○", "open"], running: ["◐", "being researched"], completed: ["✓", "answered"], partial: ["◑", "partly answered"], searched: ["◑", "looked into"] };
 const MAX_SOURCES = 100;
 
 /** A panel beside the activity. It is a fold, so that it takes little room on a small screen. */
@@ -45,9 +45,14 @@ export class PlanPanel {
 		fill(known.sign, hidden(sign), h("span.unseen", {}, words));
 	}
 
-	/** A run without branches says nothing of single questions: they are answered when the report is. */
+	/** Marks a question by its number, which tool calls of a run without branches carry. */
+	markNumber(number, status) {
+		if (number) this.mark([...this.rows.keys()][number - 1], status);
+	}
+
+	/** A run without branches does not say which questions are answered: all are, when the report is written. */
 	finish() {
-		for (const [question, { row }] of this.rows) if (row.dataset.status === "open") this.mark(question, "completed");
+		for (const [question, { row }] of this.rows) if (["open", "running", "searched"].includes(row.dataset.status)) this.mark(question, "completed");
 	}
 }
 

@@ -165,21 +165,27 @@ export class Timeline {
 		const known = this.calls.get(event.toolCallId);
 		if (known) return known.to("executing");
 		const made = drawCall(event);
+		made.question = event.question;
 		this.calls.set(event.toolCallId, made);
+		this.plan.markNumber(event.question, "running");
 		const branch = this.branches.get(event.branch);
 		if (branch) return branch.add(made.element);
 		(event.toolName.startsWith("web_") ? this.currentStep() : this.current ?? this.open()).add(made.element);
 	}
 
 	tool_call_end(event) {
-		this.calls.get(event.toolCallId)?.to("completed", event);
+		const call = this.calls.get(event.toolCallId);
+		call?.to("completed", event);
+		this.plan.markNumber(call?.question, "searched");
 		const { results, url, path } = event.output ?? {};
 		if (Array.isArray(results)) this.sources.add(results.filter(Boolean));
 		else if (url || (path && event.output.content)) this.sources.add([event.output]);
 	}
 
 	tool_call_error(event) {
-		this.calls.get(event.toolCallId)?.to("failed", event);
+		const call = this.calls.get(event.toolCallId);
+		call?.to("failed", event);
+		this.plan.markNumber(call?.question, "searched");
 	}
 
 	step_finished(event) {

@@ -68,6 +68,7 @@ class ToolCallStart(StreamEvent):
     tool_name: str
     input: JsonObject
     branch: Count | None = None  # that made the call; None: the run itself
+    question: Count | None = None  # of the plan, by its number, that the call looks into
     during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
 
 

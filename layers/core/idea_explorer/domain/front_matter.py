@@ -40,6 +40,18 @@ def find_front_matter_end(text: str) -> int:
     return min(closing.end() + 1, len(text)) if closing else 0
 
 
+def cut_front_matter(text: str) -> tuple[str, str]:
+    """The front matter of any text, as it is written, and the body. Neither is parsed."""
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    end = find_front_matter_end(plain)
+    return plain[:end], plain[end:]
+
+
+def is_written_offline(text: str) -> bool:
+    """Whether no model was asked for a document: it only shows what a report would look like."""
+    return "model: offline" in cut_front_matter(text)[0].splitlines()
+
+
 def _find_closing(text: str) -> re.Match[str] | None:
     return _CLOSING.search(text, 4, MAX_FRONT_MATTER) if text.startswith("---\n") else None
 

@@ -71,6 +71,7 @@ class IndexEntry(DomainModel, frozen=True):
     mode: str = ""
     status: str = ""
     exploration_id: str = ""
+    model: str = ""
     terms: tuple[str, ...] = ()
     problem: str = ""  # what of the document could not be read
 
@@ -114,6 +115,7 @@ def index_document(path: str, text: str) -> IndexEntry:
         mode=_field(matter, "mode"),
         status=_field(matter, "status"),
         exploration_id=_field(matter, "exploration_id"),
+        model=_field(matter, "model"),
         terms=_find_frequent_terms(remove_markup(parsed.body)),
         problem=parsed.problem and f"front matter ignored: {parsed.problem}",
     )

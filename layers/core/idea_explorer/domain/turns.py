@@ -32,11 +32,12 @@ NOT_RUN: JsonObject = {
 @dataclass(frozen=True, slots=True)
 class Messages:
     """The `messages` of a request, and how many bytes of JSON they are. `fixed_size` are those of the system
-    prompt and the tools, which stay the same."""
+    prompt and the tools, which stay the same. `paused_at` is described in `ModelRequest`."""
 
     turns: Sequence[JsonObject]
     size: int
     fixed_size: int
+    paused_at: tuple[int, int] | None = None
 
 
 class Conversation:
@@ -47,6 +48,7 @@ class Conversation:
         self._turns: list[JsonObject] = []
         self._sizes: list[tuple[JsonObject, int]] = []
         self._fixed_size = 0
+        self._paused_at: tuple[int, int] | None = None
         self._waiting: list[StoredResult] = []
         self._cited = False
 
@@ -55,7 +57,7 @@ class Conversation:
         for entry in entries[self._built :]:
             self._add(entry)
         self._built = len(entries)
-        return Messages(tuple(self._turns), self._measure(), self._fixed_size)
+        return Messages(tuple(self._turns), self._measure(), self._fixed_size, self._paused_at)
 
     def _measure(self) -> int:
         """A turn that has changed is another object, and so are all that follow it."""
@@ -80,7 +82,10 @@ class Conversation:
                     turns.append(_effort_change(entry.new_effort))
             case ConversationRestarted():
                 turns[:] = [{"role": "user", "content": [*entry.content]}]
+                self._paused_at = None
             case ModelCallFinished() if content := prepare_answer(entry):
+                goes_on = turns[-1]["role"] == "assistant"
+                self._paused_at = (len(turns) - 1, len(_blocks(turns[-1]))) if goes_on else None
                 _extend(turns, "assistant", content)
             case ToolsRan() if entry.pending:
                 self._waiting = list(entry.results)

@@ -32,6 +32,8 @@ class ModelRequest:
     # the bytes as JSON of the system prompt and the tools, and of the messages, where they are known
     fixed_size: int | None = None
     messages_size: int | None = None
+    # a turn of the model and how many of its blocks the request before ended with, if it was paused there
+    paused_at: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

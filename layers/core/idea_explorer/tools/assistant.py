@@ -28,12 +28,10 @@ MAX_EXPRESSION = 500
 class FileSearch(Arguments):
     query: Annotated[
         str,
-        Field(min_length=1, description="Words to look for in the uploaded files"),
+        Field(min_length=1, description="Words to look for"),
         Rule("non-empty search string"),
     ]
-    top_k: Annotated[
-        int, Field(ge=1, le=10, description="How many passages"), Rule("integer from 1 to 10")
-    ] = 5
+    top_k: Annotated[int, Field(ge=1, le=10), Rule("integer from 1 to 10")] = 5
 
 
 class Calculator(Arguments):
@@ -42,7 +40,6 @@ class Calculator(Arguments):
         Field(
             min_length=1,
             max_length=MAX_EXPRESSION,
-            description="The sum to compute, e.g. 1200 * (1 + 7.5%) ^ 3",
         ),
         Rule(f"arithmetic expression, at most {MAX_EXPRESSION} characters"),
     ]
@@ -98,11 +95,10 @@ class AssistantCalls:
         time_limit=limits.FILES_SECONDS,
     )
     def file_search(self, arguments: FileSearch) -> ToolResult:
-        """Search USER-UPLOADED files ONLY (PDF, Word, Excel, PowerPoint, HTML, CSV, text), and get the
-        passages that hold the words of the query, with their page, sheet or slide. Use it only when the
-        user says uploaded files, my documents, this file, our notes. DO NOT use it for laws, regulations,
-        permits, government requirements, news or anything on the internet: it cannot see them; use
-        web_search. ALWAYS give a query."""
+        """Search USER-UPLOADED files ONLY, and get the passages that hold the words of the query, with
+        their page, sheet or slide. Use it only when the user says uploaded files, my documents, this file,
+        our notes. DO NOT use it for laws, regulations, permits, government requirements, news or anything
+        on the internet: use web_search."""
         index = self._searchable()
         found, total = index.search(arguments.query, arguments.top_k)
         results: list[JsonObject] = [
@@ -129,10 +125,9 @@ class AssistantCalls:
     @tool(example={"expression": "1200 * (1 + 7.5%) ^ 3"})
     def calculator(self, arguments: Calculator) -> ToolResult:
         """Compute an arithmetic expression exactly: + - * / and parentheses; ^ and ** are powers; % after a
-        number is per cent (7.5% is 0.075), between two numbers it is modulo, with the sign of the second
-        (-7 % 3 is 2, 7 % -3 is -2); sqrt, abs, round, min, max, log (base 10), ln, exp, sin, cos, tan
-        (radians), pi, e. Numbers ONLY: no variables, units, currency signs or thousands separators, NO
-        program code. NOT for looking numbers up: use web_search."""
+        number is per cent, between two numbers it is modulo, with the sign of the second; sqrt, abs, round,
+        min, max, log (base 10), ln, exp, sin, cos, tan (radians), pi, e. Numbers ONLY: no variables, units,
+        currency signs or thousands separators, NO program code."""
         result = calculate(arguments.expression)
         return ToolResult.success(
             {"expression": arguments.expression, "result": result},

@@ -30,7 +30,6 @@ class HttpFetch(Arguments):
         Field(
             max_length=MAX_URL,
             pattern=r"^[hH][tT][tT][pP][sS]?://\S+$",
-            description="The full address of one public page, beginning with http:// or https://",
         ),
         Rule(f"full http or https URL, at most {MAX_URL:,} characters"),
     ]
@@ -56,13 +55,10 @@ class PageCalls:
 
     @tool(example={"url": "https://www.example.com/permits"}, time_limit=limits.FETCH_SECONDS)
     def http_fetch(self, arguments: HttpFetch) -> ToolResult:
-        """Read ONE public web page whose address is known: one that the user named, or a search result
-        that is needed in full. HTML comes back as text with its title, a PDF as the text of its pages, JSON
-        and plain text as they are; a long page is cut, and a note says so. NOT a search: DO NOT guess
-        addresses, use web_search to find pages. NOT for uploaded files. Opens ONLY addresses that the user, a
-        search result or a page named, and after private text was read (files, the team's research) only
-        those of the user and of search results, exactly as found. Reaches public http and https addresses,
-        without a login; no images or downloads."""
+        """Read ONE public web page as text, without a login; a PDF too. Opens ONLY addresses that the user,
+        a search result or a page named, and after private text was read (files, the team's research) only
+        those of the user and of search results, exactly as found. A long page is cut, and a note says so.
+        NOT a search: DO NOT guess addresses, use web_search. NOT for uploaded files, images or downloads."""
         address = self.rules.check(arguments.url) if self.rules else AllowedAddress(arguments.url)
         page = self.pages.fetch(address.url, address.may_redirect_to)
         read = self._read_pdf(page) if page.content_type == PDF_TYPE else _read_text(page)

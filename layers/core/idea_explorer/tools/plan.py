@@ -33,10 +33,10 @@ SomeItems = Annotated[Items, Field(min_length=1)]
 
 
 class PlannedQuestion(Arguments):
-    question: Annotated[Item, Field(description="One question that research can answer")]
+    question: Item
     tool: Annotated[
         str,
-        Field(min_length=1, max_length=MAX_TOOL, description="The tool to answer it with"),
+        Field(min_length=1, max_length=MAX_TOOL),
         AfterValidator(_with_words),
     ]
     why: Annotated[Item, Field(description="What the answer decides")]
@@ -45,20 +45,18 @@ class PlannedQuestion(Arguments):
 class WritePlan(Arguments):
     must_know: Annotated[
         SomeItems,
-        Field(description="What has to be known to decide, as a list"),
+        Field(description="What has to be known to decide"),
         Rule(f"a list of 1 to {MAX_ITEMS} texts: what has to be known to decide"),
     ]
     sub_questions: Annotated[
         list[PlannedQuestion],
         Field(min_length=1, max_length=MAX_QUESTIONS),
-        Field(description="The questions to research, the one that decides most first"),
+        Field(description="The one that decides most first"),
         Rule(f"a list of 1 to {MAX_QUESTIONS} objects with question, tool and why"),
     ]
     known: Annotated[
         Items,
-        Field(
-            description="What the team's own research already answers, with its document; [] if nothing"
-        ),
+        Field(description="What the team's own research already answers, with its document"),
         Rule(f"a list of at most {MAX_ITEMS} texts; [] where the team has researched nothing"),
     ]
     would_turn: Annotated[
@@ -80,7 +78,7 @@ class _PlanCalls:
 
     @tool(
         example={
-            "must_know": ["Whether enough city beekeepers would pay 25 a month"],
+            "must_know": ["Whether city beekeepers would pay 25 a month"],
             "sub_questions": [
                 {
                     "question": "How many people keep bees in large US cities?",
@@ -88,16 +86,14 @@ class _PlanCalls:
                     "why": "It sizes the market.",
                 }
             ],
-            "known": ["Box retention: 2024-06-boxes/research.md"],
-            "would_turn": ["Fewer than 10,000 keepers in reach: PASS"],
+            "known": ["Retention: 2024-06-boxes/research.md"],
+            "would_turn": ["Fewer than 10,000 keepers: PASS"],
         },
         reads_only=False,
     )
     def write_plan(self, arguments: WritePlan) -> ToolResult:
-        """Write the plan of this research, before any other tool is used: what has to be known to decide,
-        at most $most questions with the tool to answer each and what the answer decides, what the team's own
-        research already answers, and which findings would turn the verdict. A person may change or reject
-        it; the result has the plan to follow. NOT for the report."""
+        """Write the plan of this research, with at most $most questions, before any other tool is used. A
+        person may change or reject it; the result has the plan to follow. NOT for the report."""
         if len(arguments.sub_questions) > self.most:
             message = f"A plan of this exploration has at most {pluralize(self.most, 'question')}."
             raise ToolError("invalid_arguments", message)

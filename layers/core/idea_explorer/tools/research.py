@@ -25,6 +25,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
+from idea_explorer.domain.front_matter import cut_front_matter, is_written_offline
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -74,7 +75,7 @@ class ReadResearch(Arguments):
     path: Annotated[
         str,
         Field(
-            description="Path of the document, relative to ideas/, e.g. market/2024-06.md",
+            description="Path relative to ideas/",
             json_schema_extra={"minLength": 1, "maxLength": MAX_RESEARCH_PATH},
         ),
         Rule("non-empty path relative to ideas/"),
@@ -92,9 +93,7 @@ class SearchResearch(Arguments):
         Field(min_length=1, max_length=1_000, description="Words to look for"),
         Rule("non-empty search string, at most 1,000 characters"),
     ]
-    limit: Annotated[
-        int, Field(ge=1, le=20, description="How many results"), Rule("integer from 1 to 20")
-    ] = 5
+    limit: Annotated[int, Field(ge=1, le=20), Rule("integer from 1 to 20")] = 5
 
 
 def research_tools(
@@ -129,15 +128,16 @@ def research_tools(
 
 @dataclass
 class ResearchCalls:
-    """The tools over one repository."""
+    """The tools over one repository. What the offline model wrote is no research to build on: a search finds
+    it only for people."""
 
     repository: ResearchRepository
+    finds_offline: bool = False
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
-        """Read an existing research document of this team: a previous exploration or an internal
-        analysis. The path is relative to ideas/ (do NOT start it with ideas/). Returns the content, or JSON
-        with ok false and the reason. NOT for web pages; never read the same file twice."""
+        """Read an existing research document of this team, by its path relative to ideas/ (do NOT start it
+        with ideas/), as list_research and search_research give it. NOT for web pages."""
         path = self._check_path(arguments.path)
         try:
             document = self.repository.read(path)
@@ -162,9 +162,8 @@ class ResearchCalls:
 
     @tool(example={})
     def list_research(self, arguments: ListResearch) -> ToolResult:
-        """List the team's existing research documents with their sizes, as paths that read_research
-        takes. Use it to see what is there. NOT a search: to find documents about a subject use
-        search_research."""
+        """List the team's existing research documents with their sizes. NOT a search: to find documents
+        about a subject use search_research."""
         try:
             documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
@@ -183,16 +182,17 @@ class ResearchCalls:
 
     @tool(example={"query": "subscription retention", "limit": 5})
     def search_research(self, arguments: SearchResearch) -> ToolResult:
-        """Search the team's existing research for words and get the best documents with excerpts.
-        Searches ONLY this team's documents, NOT the internet: use web_search for market data, news and
-        facts."""
+        """Search the team's existing research for words and get the best documents with excerpts. NOT the
+        internet: use web_search for that."""
         try:
             found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
+        wanted = [each for each in found if self.finds_offline or not is_written_offline(each.text)]
+        total -= len(found) - len(wanted)
         hits = [
-            SearchHit(each.path, each.title, cut_passage(each.text, arguments.query), each.score)
-            for each in found
+            SearchHit(each.path, each.title, _cut(each.text, arguments.query), each.score)
+            for each in wanted
         ]
         results = [self._show(hit) for hit in hits]
         return ToolResult.success(
@@ -227,6 +227,11 @@ class ResearchCalls:
         note: JsonObject = {} if self._takes(hit.name) else {"note": EXCERPT_ONLY}
         fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
         return {**fields, "score": hit.score, **note}
+
+
+def _cut(text: str, query: str) -> str:
+    """From the text that people read: the front matter repeats the idea, which has most of the words."""
+    return cut_passage(cut_front_matter(text)[1], query)
 
 
 def _tool_error(error: ExternalError, text: str, error_type: str = "api_error") -> ToolError:

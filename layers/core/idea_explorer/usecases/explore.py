@@ -28,6 +28,7 @@ from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.models import VERIFIER, ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
+from idea_explorer.ports import EventSink
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
 from idea_explorer.usecases.approvals.request import request_approvals
@@ -51,6 +52,7 @@ from idea_explorer.usecases.outcome import (
     receipt_for,
     stats_of,
 )
+from idea_explorer.usecases.plan_progress import QuestionSink
 from idea_explorer.usecases.progress import ProgressSink
 from idea_explorer.usecases.related import find_related
 from idea_explorer.usecases.run_context import RunContext, pin_commit
@@ -196,7 +198,9 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
     clock, log = deps.clock, deps.log
     deadline = deadline_of(exploration, clock)
     progress = ProgressSink(exploration, context.transcript, context.sink, deps)
-    sink = FanOutSink([context.sink, progress])
+    sink: EventSink = FanOutSink([context.sink, progress])
+    if request.plans and not exploration.has_branches:
+        sink = QuestionSink(sink, context.transcript)
     verifier = _verifier(exploration, context)
     budget = context.budget_for(exploration, context.state.opening.model_id)
     if exploration.has_branches and verifier and verifier.judge:

@@ -1,7 +1,7 @@
 """Answer a request with published research, without a run and at no cost."""
 
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -34,14 +34,16 @@ def reuse(
 ) -> Exploration | None:
     """Store a completed exploration that points to the published document; None where there is none.
 
-    Reusable is completed research of the same idea in the same mode. Where the id is taken, returns
-    what is stored under it.
+    Reusable is completed research of the same idea in the same mode; what the offline model wrote, only where
+    it would write again. Where the id is taken, returns what is stored under it.
     """
     if request.if_exists != "reuse" or not request.spec.takes("if_exists"):
         return None
     found = deps.index().find_existing(request.idea, request.mode)
     text = load_text(found, deps) if found else None
     if found is None or text is None:
+        return None
+    if found.model == OFFLINE and deps.policy.model_ids.get(request.model) != OFFLINE:
         return None
     now = deps.clock.now()
     new = Exploration.new(

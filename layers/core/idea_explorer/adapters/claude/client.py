@@ -162,7 +162,7 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         "model": request.model_id,
         "max_tokens": request.max_tokens,
         "system": _cached(request.system),
-        "messages": _cached_messages(request.messages),
+        "messages": _cached_messages(request.messages, request.paused_at),
         "stream": True,
     }
     if request.tools:
@@ -188,28 +188,37 @@ def _cached(blocks: Sequence[Block]) -> list[Block]:
     return [*blocks[:-1], {**blocks[-1], "cache_control": CACHE}] if blocks else []
 
 
-def _cached_messages(messages: Sequence[JsonObject]) -> list[JsonObject]:
-    """Breakpoints on our last two turns, and on a paused turn after them.
+def _cached_messages(
+    messages: Sequence[JsonObject], paused_at: tuple[int, int] | None
+) -> list[JsonObject]:
+    """Breakpoints on the end, on our last turns, and where the model paused before.
 
-    The cache is looked up at most 20 blocks back from a breakpoint. The second to last is where the
-    previous request had its breakpoint, so that is found however many blocks came in between.
+    The cache is looked up at most 20 blocks back from a breakpoint. Where the request before had its last
+    one, the cache is found however many blocks came in between.
     """
+    marked = list(messages)
+    last = len(messages) - 1
+    is_paused = messages[last]["role"] == "assistant"
     user_turns = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    marked = set(user_turns[-2:])
-    if messages[-1]["role"] == "assistant":
-        marked.add(len(messages) - 1)
-    return [_mark(m) if index in marked else m for index, m in enumerate(messages)]
+    for index in {*user_turns[-1 if is_paused else -2 :], *([last] if is_paused else [])}:
+        marked[index] = _mark(messages[index])
+    if paused_at is not None:
+        turn, blocks = paused_at
+        marked[turn] = _mark(marked[turn], blocks)
+    return marked
 
 
-def _mark(message: JsonObject) -> JsonObject:
-    """The message with a breakpoint on its last block, unless that is thinking, which cannot have one."""
+def _mark(message: JsonObject, end: int | None = None) -> JsonObject:
+    """The message with a breakpoint on the last block before `end`, unless that is thinking, which cannot
+    have one."""
     content = message["content"]
     assert isinstance(content, list)
     blocks = [block for block in content if isinstance(block, dict)]
-    last = blocks[-1].get("type") if blocks else "thinking"
+    before = blocks[:end]
+    last = before[-1].get("type") if before else "thinking"
     if last in {"thinking", "redacted_thinking"}:
         return message
-    return {**message, "content": [*_cached(blocks)]}
+    return {**message, "content": [*_cached(before), *blocks[len(before) :]]}
 
 
 @contextmanager

@@ -107,7 +107,8 @@ class LocalTarget:
                 describe_folder(self._settings) or "There is no research.",
                 hint="Name the folder that contains ideas/, or your notes, with --research.",
             )
-        found = ResearchCalls(repository).search_research(SearchResearch(query=words, limit=limit))
+        calls = ResearchCalls(repository, finds_offline=True)
+        found = calls.search_research(SearchResearch(query=words, limit=limit))
         results = found.payload["results"]
         assert isinstance(results, list)
         for hit in results:

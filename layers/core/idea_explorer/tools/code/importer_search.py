@@ -33,10 +33,9 @@ class FindImporters(Arguments):
 
 @tool(example={"modulePath": "src/utils/dates.ts"}, time_limit=TIME_LIMIT)
 def find_importers(workspace: Workspace, arguments: FindImporters) -> ToolResult:
-    """Find every file that imports a module or a symbol, from a parser and not from text: aliases of
-    tsconfig.json, packages of a workspace, index files and crates are followed. Use it BEFORE you change what
-    others use. Takes a path, a dotted name or a bare symbol; shows up to 200, total says how many there are,
-    and notIndexed which files are not known."""
+    """Find every file that imports a module or a symbol, from a parser: aliases of tsconfig.json, packages
+    of a workspace, index files and crates are followed. Use it BEFORE you change what others use. Shows up to
+    200; total says how many there are, and notIndexed which files are not known."""
     asked = arguments.modulePath
     found = {
         (path, imported.line): imported.statement for path, imported in _find(workspace, asked)

@@ -40,7 +40,7 @@ class ReplacementArguments(Arguments):
         str,
         Field(
             min_length=1,
-            description="Text that is in the file exactly once, copied without line numbers",
+            description="Copied from the file, without line numbers",
         ),
     ]
     new: Annotated[str, Field(description="What it becomes; may be empty")]
@@ -54,7 +54,6 @@ class EditFile(Arguments):
         Field(
             min_length=1,
             max_length=MAX_REPLACEMENTS,
-            description="What changes: each old is replaced by its new",
         ),
         Rule("a list of {old, new}, each old exactly once in the file"),
     ] = None
@@ -62,7 +61,7 @@ class EditFile(Arguments):
         str | None,
         Field(
             min_length=1,
-            description="The COMPLETE new content of the whole file; only for a short file",
+            description="The COMPLETE new content of the whole file",
         ),
         Rule("the complete new content of the whole file"),
     ] = None
@@ -80,7 +79,7 @@ class CreateFile(Arguments):
     content: Annotated[
         str,
         MayBeBlank(),
-        Field(description="The complete content of the new file; may be empty"),
+        Field(description="The complete content; may be empty"),
         Rule("the complete content of the new file"),
     ]
     description: Description
@@ -95,7 +94,7 @@ class MoveFile(Arguments):
     path: FilePath
     new_path: Annotated[
         str,
-        Field(min_length=1, description="Where the file goes, relative to the root; not taken yet"),
+        Field(min_length=1, description="Where the file goes"),
         Rule("non-empty path relative to the root"),
     ]
     description: Description
@@ -111,10 +110,10 @@ class MoveFile(Arguments):
     time_limit=TIME_LIMIT,
 )
 def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
-    """Propose a change to a file that exists. A person sees the diff and approves, edits or rejects it;
-    nothing is written before that. Give replacements: only what changes, each old EXACTLY ONCE in the file as
-    it is now, with enough lines around it to be unique. content, the COMPLETE new content of the whole file,
-    is for short files only. Read the file first. For a file that does not exist use create_file."""
+    """Propose a change to a file that exists. Give replacements, only what changes: each old is in the file
+    EXACTLY ONCE, with enough lines around it to be unique. content, the COMPLETE new content of the whole
+    file, is for short files only: a long one does not fit into an answer. For a file that does not exist
+    use create_file."""
     limits = workspace.limits
     entry = _find_file(workspace.tree, arguments.path, limits, "Use create_file for a new file.")
     base = workspace.tree.content(entry)
@@ -147,8 +146,7 @@ def _replace(text: str, arguments: EditFile) -> str:
     time_limit=TIME_LIMIT,
 )
 def create_file(workspace: Workspace, arguments: CreateFile) -> ToolResult:
-    """Propose a new file that does not exist yet. A person sees it and approves, edits or rejects it;
-    nothing is written before that. content is the complete content. For a file that exists use edit_file."""
+    """Propose a new file. For a file that exists use edit_file."""
     path = _free_path(workspace.tree, arguments.path)
     _check_content(arguments.content, workspace.limits)
     return _result(propose(path, arguments.content, arguments.description, None))
@@ -160,8 +158,7 @@ def create_file(workspace: Workspace, arguments: CreateFile) -> ToolResult:
     time_limit=TIME_LIMIT,
 )
 def delete_file(workspace: Workspace, arguments: DeleteFile) -> ToolResult:
-    """Propose to delete a text file. A person sees what is lost and approves or rejects it; nothing is
-    deleted before that. Call find_importers first. To give a file another name use move_file."""
+    """Propose to delete a text file. Call find_importers first. To give a file another name use move_file."""
     tree = workspace.tree
     _refuse_link(tree, arguments.path)
     entry = _find_file(tree, arguments.path, workspace.limits)
@@ -179,9 +176,8 @@ def delete_file(workspace: Workspace, arguments: DeleteFile) -> ToolResult:
     time_limit=TIME_LIMIT,
 )
 def move_file(workspace: Workspace, arguments: MoveFile) -> ToolResult:
-    """Propose to move a text file to a path that is free, or to rename it. A person approves or rejects it;
-    nothing is moved before that. The content stays as it is: call find_importers first, and propose the
-    edits that the move makes necessary as well."""
+    """Propose to move or rename a text file, to a path that is free. The content stays as it is: call
+    find_importers first, and propose the edits that the move makes necessary as well."""
     tree = workspace.tree
     _refuse_link(tree, arguments.path)
     entry = _find_file(tree, arguments.path, workspace.limits)

@@ -22,25 +22,23 @@ from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
 FilePath = Annotated[
     str,
-    Field(min_length=1, description="Path of the file, relative to the root of the repository"),
+    Field(min_length=1, description="Path of the file"),
     Rule("non-empty path relative to the root"),
 ]
-PageNumber = Annotated[
-    int, Field(ge=1, description="Page of the results, from 1"), Rule("integer from 1")
-]
+PageNumber = Annotated[int, Field(ge=1, description="Page of the results"), Rule("integer from 1")]
 Line = Annotated[int, Field(ge=1), Rule("integer from 1")]
 
 
 class ReadFile(Arguments):
     path: FilePath
-    line_start: Annotated[Line, Field(description="First line to read, from 1")] = 1
+    line_start: Annotated[Line, Field(description="First line to read")] = 1
     line_end: Annotated[Line | None, Field(description="Last line to read, included")] = None
 
 
 class ListFiles(Arguments):
     path: Annotated[
         str,
-        Field(min_length=1, description="Folder, relative to the root; '.' is the root"),
+        Field(min_length=1, description="Folder; '.' is the root"),
         Rule("folder relative to the root, '.' for the root"),
     ]
     recursive: Annotated[
@@ -51,9 +49,8 @@ class ListFiles(Arguments):
 
 @tool(example={"path": "src/app.py", "line_start": 1, "line_end": 80}, time_limit=TIME_LIMIT)
 def read_file(workspace: Workspace, arguments: ReadFile) -> ToolResult:
-    """Read a text file of the repository with line numbers, as {n}\\t{line}, $max_read_lines lines at most
-    at a time. Give line_start and line_end when you know which part you need. ALWAYS read a file before
-    you edit it; never read the same part twice."""
+    """Read a text file with line numbers, as {n}\\t{line}, $max_read_lines lines at most at a time. Give
+    line_start and line_end when you know which part you need. ALWAYS read a file before you edit it."""
     entry = find_text_file(workspace.tree, arguments.path, workspace.limits)
     lines = split_lines(workspace.tree.shown(entry).decode("utf-8", "replace"))
     last = min(arguments.line_end or len(lines), len(lines))
@@ -146,9 +143,8 @@ def _numbered(
 
 @tool(example={"path": "."}, time_limit=TIME_LIMIT)
 def list_files(workspace: Workspace, arguments: ListFiles) -> ToolResult:
-    """List a folder of the repository: files, directories and symlinks, $page_size a page. Start with it,
-    at '.', to see how the project is laid out. To find files by name in the whole tree use find_files
-    instead of recursive."""
+    """List a folder: files, directories and symlinks, $page_size a page. To find files by name use
+    find_files instead of recursive."""
     tree = workspace.tree
     path = tree.resolve(check_repository_path(arguments.path))
     if tree.entry(path):

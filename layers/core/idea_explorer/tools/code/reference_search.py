@@ -43,11 +43,10 @@ class _Use:
 
 @tool(example={"symbol": "formatDate"}, time_limit=TIME_LIMIT)
 def find_references(workspace: Workspace, arguments: FindReferences) -> ToolResult:
-    """Find where a name is used: every line, with by=parser where a parser saw the name in the code, and
-    by=word where none reads it (other files, templates, macros) and the word may also be in a comment or a
+    """Find every line where a name is used, up to 200, source code first; total says how many there are.
+    by=parser: a parser saw the name in the code; by=word: the word is there, maybe in a comment or a
     string. kind tells the lines that define or import it. Names are compared, not what they mean: two
-    things with the same name are both found. Shows up to 200, source code first; total says how many there
-    are. Use find_definition for where it is defined."""
+    things with the same name are both found. find_definition finds the definition alone."""
     tree, limits = workspace.tree, workspace.limits
     name = arguments.symbol.strip()
     scope = resolve_scope(tree, arguments.path)

@@ -24,7 +24,7 @@ from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
 Scope = Annotated[
     str,
-    Field(description="Only in this folder or file, relative to the root; default: everywhere"),
+    Field(description="Only in this folder or file"),
     Rule("path relative to the root"),
 ]
 
@@ -41,17 +41,14 @@ class SearchFiles(Arguments):
         Field(
             min_length=1,
             max_length=MAX_TEXT,
-            description="Regular expression (RE2), matched within single lines; (?i) ignores case;"
-            " \\w and \\s are those of Unicode",
+            description="Regular expression (RE2); (?i) ignores case; \\w and \\s are those of Unicode",
         ),
         Rule("non-empty regular expression"),
     ]
     path: Scope = "."
     filePattern: Annotated[  # noqa: N815  the contract's name
         str | None,
-        Field(
-            max_length=MAX_TEXT, description="Only in files whose name matches, e.g. *.py, src/**"
-        ),
+        Field(max_length=MAX_TEXT, description="Only in files that match, e.g. *.py, src/**"),
         Rule("file name pattern such as *.py"),
     ] = None
     context: Annotated[
@@ -79,10 +76,9 @@ class FindFiles(Arguments):
 @tool(example={"pattern": "TODO|FIXME", "filePattern": "*.py"}, time_limit=TIME_LIMIT)
 def search_files(workspace: Workspace, arguments: SearchFiles) -> ToolResult:
     """Search the contents of files with a regular expression, line by line. Shows up to $max_matches
-    matches, of more the most telling ones (source before tests, documents and generated files) with counts by
-    folder; totalMatches says how many there are, skipped which files were not searched. context shows the
-    lines around. Narrow it with path and filePattern. NOT for finding where something is defined
-    (find_definition), who imports it (find_importers), or files by name (find_files)."""
+    matches, of more the most telling ones (source before tests, documents and generated files) with counts
+    by folder; totalMatches says how many there are, skipped which files were not searched. NOT for
+    definitions (find_definition), imports (find_importers) or file names (find_files)."""
     tree, limits = workspace.tree, workspace.limits
     pattern = line_pattern(arguments.pattern)
     scope, is_wanted = _filter(tree, arguments)
@@ -191,9 +187,7 @@ def _skipped(
 
 @tool(example={"pattern": "*.test.ts"}, time_limit=TIME_LIMIT)
 def find_files(workspace: Workspace, arguments: FindFiles) -> ToolResult:
-    """Find files by name or path, NOT by content. A pattern without a slash matches names in every folder
-    (*.jsx, DatabaseService*); one with a slash matches paths from the root: * and ? stay within one folder,
-    ** spans folders (src/**/*.ts)."""
+    """Find files by name or path, NOT by content."""
     tree = workspace.tree
     folder = resolve_scope(tree, arguments.path)
     found, tried = _find(tree, folder, arguments.pattern)

@@ -38,10 +38,10 @@ class FindDefinition(Arguments):
 
 @tool(example={"symbol": "UserService", "type": "class"}, time_limit=TIME_LIMIT)
 def find_definition(workspace: Workspace, arguments: FindDefinition) -> ToolResult:
-    """Find where a function, class, variable or import is defined, from a parser and not from text (Python,
-    JavaScript, TypeScript, Vue, Svelte, Go, Rust, Java, Kotlin, C, C++, C#, PHP, Ruby). Use it before
-    search_files when you know the name. Shows up to 50; total says how many there are; 0 means that nothing
-    in the repository defines it, null that files without an index contain the name."""
+    """Find where a function, class, variable or import is defined, from a parser (Python, JavaScript,
+    TypeScript, Vue, Svelte, Go, Rust, Java, Kotlin, C, C++, C#, PHP, Ruby). Use it before search_files when
+    you know the name. Shows up to 50; total says how many there are: 0 means that nothing defines it, null
+    that files without an index contain the name."""
     tree = workspace.tree
     symbol = arguments.symbol
     *outer, name = [part for part in _SEPARATOR.split(symbol.strip()) if part] or [""]

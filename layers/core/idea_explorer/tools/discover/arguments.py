@@ -36,29 +36,26 @@ class SemanticSearch(Arguments):
         Field(
             min_length=1,
             max_length=2_000,
-            description="What the music is about, as a phrase: mood, theme, story, atmosphere, setting",
+            description="What the music is about, as a full phrase",
         ),
         Rule("non-empty description of a mood or theme, at most 2,000 characters"),
     ]
-    limit: Annotated[
-        int, Field(ge=1, le=50, description="How many tracks"), Rule("integer from 1 to 50")
-    ] = 20
+    limit: Annotated[int, Field(ge=1, le=50), Rule("integer from 1 to 50")] = 20
 
 
 class TidalSearch(Arguments):
     query: Annotated[
         str,
-        Field(min_length=1, max_length=500, description="Words of a title, an artist or an album"),
+        Field(min_length=1, max_length=500, description="Words of a name"),
         Rule("non-empty name to look for, at most 500 characters"),
     ]
     # camel case, because the contract names it so
     searchType: Annotated[  # noqa: N815
         Literal["tracks", "albums", "both"],
-        Field(description="What to look for"),
         Rule("one of: tracks, albums, both"),
     ] = "both"
     limit: Annotated[
-        int, Field(ge=1, le=100, description="How many of each"), Rule("integer from 1 to 100")
+        int, Field(ge=1, le=100, description="Of each"), Rule("integer from 1 to 100")
     ] = 20
 
 
@@ -92,7 +89,7 @@ class Suggestion(BaseModel, strict=True, extra="forbid", frozen=True):
 class SuggestPlaylist(Arguments):
     title: Annotated[
         str,
-        Field(min_length=1, max_length=200, description="The playlist's title"),
+        Field(min_length=1, max_length=200),
         Rule("non-empty title, at most 200 characters"),
     ]
     tracks: Annotated[
@@ -100,7 +97,7 @@ class SuggestPlaylist(Arguments):
         Field(
             min_length=1,
             max_length=MAX_PLAYLIST,
-            description="The tracks in the order in which they are to be heard",
+            description="In the order in which they are to be heard",
         ),
         Rule("list of 1 to 50 tracks with isrc, title, artist and reasoning"),
     ]

@@ -67,9 +67,8 @@ class DiscoverCalls:
     )
     def semantic_search(self, arguments: SemanticSearch) -> ToolResult:
         """Find indexed tracks by meaning: mood, theme, story, atmosphere, setting, what the lyrics are
-        about. Returns short descriptions, best first. It does NOT understand artist names, titles, albums,
-        years, tempo or key (use tidalSearch for names), and it does NOT understand exclusion: "not sad"
-        finds sad songs."""
+        about. It does NOT understand artist names, titles, albums, years, tempo or key (use tidalSearch for
+        names), nor exclusion: "not sad" finds sad songs."""
         found = self.index.search(arguments.query, arguments.limit)
         tracks = [hit.track for hit in found.hits]
         flags = self._flags(isrcs=[track.isrc for track in tracks], ask_index=False)
@@ -104,8 +103,8 @@ class DiscoverCalls:
     )
     def tidal_search(self, arguments: TidalSearch) -> ToolResult:
         """Find tracks and albums in Tidal's catalogue by the words of their title, artist or album. It does
-        NOT understand moods, themes or descriptions: 'songs for a rainy drive' finds songs that are called
-        so (use semanticSearch for moods)."""
+        NOT understand moods, themes or descriptions (use semanticSearch): 'songs for a rainy drive' finds
+        songs that are called so."""
         kinds = KINDS[arguments.searchType]
         found = self._configured().search(arguments.query, kinds, arguments.limit)
         flags = self._flags(
@@ -131,8 +130,8 @@ class DiscoverCalls:
 
     @tool(example={"albumId": "75413016"}, name="albumTracks")
     def album_tracks(self, arguments: AlbumTracks) -> ToolResult:
-        """List the tracks of one album in Tidal's catalogue, in order. It takes an albumId from tidalSearch
-        and does NOT understand titles or artists."""
+        """List the tracks of one album in Tidal's catalogue, in order. It does NOT understand titles or
+        artists."""
         try:
             album, tracks = self._configured().album(arguments.albumId)
         except MissingError as error:
@@ -158,9 +157,8 @@ class DiscoverCalls:
 
     @tool(example={"isrcs": ["ZZMDN2000002", "ZZHRR1900001"]}, name="batchMetadata")
     def batch_metadata(self, arguments: BatchMetadata) -> ToolResult:
-        """Get the full descriptions of indexed tracks by ISRC, up to 100 in one call. Use it for the three
-        to five tracks that the choice hangs on. It does NOT search and does NOT take titles or artists;
-        what is not indexed stands in notFound."""
+        """Get the full descriptions of indexed tracks by ISRC. It does NOT search and does NOT take titles
+        or artists; what is not indexed stands in notFound."""
         wanted = list(dict.fromkeys(arguments.isrcs))
         known = {track.isrc: track for track in self.index.get(wanted)}
         tracks = [known[isrc] for isrc in wanted if isrc in known]
@@ -183,9 +181,8 @@ class DiscoverCalls:
 
     @tool(example=EXAMPLE_PLAYLIST, name="suggestPlaylist")
     def suggest_playlist(self, arguments: SuggestPlaylist) -> ToolResult:
-        """Lay the finished playlist before the listener, in listening order, with a reason for every track.
-        It does NOT search or check anything: give it only tracks that the other tools returned, with the
-        ISRC as it was given."""
+        """Lay the finished playlist before the listener. It does NOT search or check anything: give it only
+        tracks that the other tools returned, with their ISRC; a track without one cannot go in."""
         isrcs = list(dict.fromkeys(track.isrc for track in arguments.tracks))
         flags = self._flags(isrcs=isrcs, complete=True)
         return ToolResult.success(
