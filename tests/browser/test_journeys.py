@@ -504,7 +504,7 @@ def test_a_plan_is_reviewed_edited_and_followed(tab: Browser, tmp_path: Path) ->
         tab.run(change.format("'# Later'"), area)
         tab.press("Approve", ".change")
         tab.sees("The plan has no question", ".change")
-        tab.run(change.format("'- How many stay?'"), area)
+        tab.run(change.format("'## Questions\\n- How many stay?'"), area)
         tab.press("Approve", ".change")
 
         tab.find('.badge[data-status="completed"]')
