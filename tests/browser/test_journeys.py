@@ -191,9 +191,11 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.shot("exploration-live")
         tab.find('.badge[data-status="completed"]')
         tab.sees("Boxes for urban beekeepers", "h1")
+        tab.find(".live.done .report")  # the activity is folded by now
         tab.find(".activity > summary").click()
         states = [card.get_attribute("data-status") for card in tab.all(".card")]
-        assert states == ["completed", "completed", "completed", "failed"]
+        # calls of one turn run side by side, and begin in any order
+        assert sorted(map(str, states)) == ["completed", "completed", "completed", "failed"]
         assert len(tab.all("#timeline .step")) == 4
         for summary in tab.all(".card summary"):
             summary.click()

@@ -28,7 +28,7 @@ export class Following {
 		const observer = new IntersectionObserver(([entry]) => {
 			this.isAtEnd = entry.isIntersecting;
 			if (this.isAtEnd) this.isOn = true;
-			this.element.hidden = this.isOn || this.isOver;
+			this.show(); // what was added last may have moved the end out of view
 		});
 		observer.observe(end);
 		signal.addEventListener("abort", () => observer.disconnect());

@@ -66,7 +66,7 @@ function findConclusion(article, verdict) {
 		if (parts.length === 2 || parts.length && parts[0].textContent.length > 300) break;
 	}
 	const lead = article.firstElementChild;
-	if (!parts.length && lead?.localName === "p") parts.push(lead); // a report may begin with its point
+	if (verdict && !parts.length && lead?.localName === "p") parts.push(lead); // a report may begin with its point
 	return parts.map((part) => part.cloneNode(true));
 }
 
@@ -130,12 +130,12 @@ const legend = (shown) => t("details.legend", t("summary", "How to read this rep
 		t("dt", t("code", "0123abcd…")), t("dd", "After a source: the fingerprint of its text when it was read.")));
 
 /** A question that the report leaves open, asked where it comes to mind. */
-function followUp(id) {
+function followUp({ id, toolset }) {
 	const question = h("input", { name: "idea", required: true, maxlength: "10000", autocomplete: "off", placeholder: "What else do you want to know?", "aria-label": "Follow-up question" });
 	return h("form.follow-up.tools", { submit: (event) => {
 		event.preventDefault();
 		location.hash = `#/new?${new URLSearchParams({ from: id, idea: question.value.trim() })}`;
-	} }, t("h2", "Ask a follow-up"), t("p.meta", "A new report builds on this one. You see what it costs before it starts."),
+	} }, t("h2", "Ask a follow-up"), t("p.meta", `${toolset === "research" ? "A new report builds on this one." : "The conversation goes on."} You see what it costs before it starts.`),
 	t("div.quick", question, t("button.primary", "Continue")));
 }
 
@@ -150,7 +150,8 @@ export async function drawReport(shown, signal) {
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
 	const bad = (n, words) => n > 0 && t("span.bad", ` · ${n} ${words}`);
 	const said = t("div");
-	const conclusion = findConclusion(article, shown.verdict);
+	const isOffline = shown.verdict && !verdictOf(shown);
+	const conclusion = isOffline ? [t("p", "No model judged this idea. Run it again with a model to get a verdict.")] : findConclusion(article, shown.verdict);
 	const sources = [...article.querySelectorAll('li[id^="source-"]')];
 	foldEvidence(sources);
 	return h("section.report-page", { "aria-label": "Report" },
@@ -159,7 +160,7 @@ export async function drawReport(shown, signal) {
 			citations > 0 && `${citations} citation${citations === 1 ? "" : "s"}`, claims(shown.stats)), bad(lost, `citation${lost === 1 ? "" : "s"} unverified`), bad(v?.unsupported, `claim${v?.unsupported === 1 ? "" : "s"} not supported`)),
 		(shown.verdict || conclusion.length > 0) && t("div.conclusion", verdictBadge(shown), conclusion),
 		tools(shown, markdown, said, signal), said,
-		t("div.split", t("div", legend(shown), article, shown.status === "completed" && followUp(shown.id)), drawContents(article, sources)));
+		t("div.split", t("div", article.querySelector(".cite, .claim, .unverified") && legend(shown), article, shown.status === "completed" && followUp(shown)), drawContents(article, sources)));
 }
 
 export async function showReport(root, id, signal) {
