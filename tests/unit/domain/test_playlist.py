@@ -82,8 +82,7 @@ def test_the_report_gives_back_the_playlist() -> None:
 
 
 def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
-    unknown = dict.fromkeys(("album", "durationSeconds", "tidalId", "url", "artworkUrl"))
-    payload = result(**unknown)
+    payload = result(album=None, durationSeconds=None, tidalId=None, url=None, artworkUrl=None)
     report = report_of(payload)
 
     assert "| # | Track | Artist | Owned | Indexed | Why | ISRC |" in report.splitlines()
