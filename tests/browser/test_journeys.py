@@ -208,7 +208,7 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.sees("Boxes for urban beekeepers", "h1")
         (mark,) = tab.all(".report mark.unverified")
         assert mark.text == "⚠ not supported by its source"
-        tab.sees("1 claim not supported", "p.meta")
+        tab.sees("1 claim not supported", ".facts")
         assert not tab.all('.report a[href*="unseen"]')  # an address that the run did not find
         look = "return getComputedStyle(document.querySelector(arguments[0])).color"
         assert tab.run(look, ".report p a:not([href])") == tab.run(look, ".report p")
