@@ -248,7 +248,7 @@ BEFORE ?=
 cold-start: $(DEV) ## CPU time of each function's cold start, and the size of its layers; BEFORE=revision to compare with
 	@$(BIN)/python -m tests.performance.cold_start $(if $(BEFORE),--before $(BEFORE))
 
-.PHONY: browser browser-core axe picture
+.PHONY: browser browser-core axe picture lighthouse
 axe:
 	@npm ci --prefix scripts/node --silent --no-audit --no-fund 2> /dev/null || echo "No accessibility check: npm could not install axe-core here."
 
@@ -260,6 +260,9 @@ browser-core: $(DEV) axe ## One journey and the accessibility of each view, as r
 
 picture: $(DEV) ## Take the README's screenshots of the console, light and dark
 	@$(BIN)/python -m tests.browser.picture
+
+lighthouse: $(DEV) ## Lighthouse's scores of the main views, phone and desktop; fails below 95; needs npm and Chromium
+	@$(BIN)/python -m tests.browser.lighthouse
 
 .PHONY: audit sbom licences
 audit: $(DEV) ## Check code, packages, licences, template and state machine with the tools of others; needs a package index and npm

@@ -122,6 +122,20 @@ def test_home_says_where_no_model_was_called(tab: Browser, stage: Stage) -> None
     tab.sees("Research · business · offline model", "section[aria-labelledby=recent]")
 
 
+def test_a_verdict_of_the_offline_model_is_none(tab: Browser, stage: Stage) -> None:
+    made = Exploration.new(ExploreRequest(idea="Bees"), OWNER, at=stage.api.clock.now())
+    ended = made.replace(status="completed", verdict="STRONG YES", model_id=OFFLINE)
+    stage.api.store.create(ended)
+    tab.sign_in(stage.url, TOKEN)
+
+    tab.sees("Offline: no verdict", ".lines")
+    tab.go("#/ideas")
+    tab.sees("Offline: no verdict", "tbody")
+    tab.press("No verdict", ".choice")
+    tab.until(lambda: rows(tab) == ["Bees"], "the idea without a verdict")
+    assert "STRONG YES" not in tab.text()
+
+
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:
     tab.sign_in(stage.url, TOKEN)
     tab.sees("You have no explorations yet")
@@ -277,6 +291,21 @@ def test_the_portfolio_is_filtered_and_sorted(tab: Browser, filled: Stage) -> No
     assert not tab.complaints()
 
 
+def test_the_address_keeps_what_was_chosen_in_the_portfolio(tab: Browser, filled: Stage) -> None:
+    tab.sign_in(filled.url, TOKEN)
+    tab.go("#/ideas")
+    tab.press("STRONG YES", ".choice")
+    pick(tab, "#sort", "Oldest first")
+    tab.type("#search", "caf")
+    tab.press("Repair cafés", "tbody")
+    tab.find("#timeline, .report-page, .live")
+    tab.run("history.back()")
+
+    tab.until(lambda: rows(tab) == ["Repair cafés inside public libraries"], "the same choice")
+    assert tab.find("#search").get_attribute("value") == "caf"
+    assert Select(tab.find("#sort")).first_selected_option.text == "Oldest first"
+
+
 def test_the_portfolio_finds_what_is_older_than_its_first_page(tab: Browser, filled: Stage) -> None:
     waiting = wait_for_decision(filled)
     add_newer(filled, 100)
@@ -385,6 +414,20 @@ def test_a_theme_is_chosen_and_remembered(tab: Browser, stage: Stage) -> None:
     tab.find("h1")
     assert tab.run(scheme) == "dark"
     tab.sign_out()
+
+
+def test_keys_open_a_new_idea_and_the_search(tab: Browser, filled: Stage) -> None:
+    tab.sign_in(filled.url, TOKEN)
+    tab.go("#/research")
+    tab.sees("3 documents")
+    ActionChains(tab.chrome).send_keys("/").perform()
+    ActionChains(tab.chrome).send_keys("hive n").perform()
+    tab.until(lambda: tab.find("#search").get_attribute("value") == "hive n", "what was typed")
+    tab.run("document.activeElement.blur()")
+    ActionChains(tab.chrome).send_keys("n").perform()
+
+    tab.sees("New idea", "h1")
+    assert tab.find("#idea").get_attribute("value") == ""
 
 
 def test_only_the_keyboard_draws_frames(tab: Browser, stage: Stage) -> None:

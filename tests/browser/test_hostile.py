@@ -164,7 +164,7 @@ def test_reports(watched: Browser, stage: Stage) -> None:
         ids,
     )
     drawn = "return typeof window.drawn === 'string' || window.drawn === arguments[0]"
-    watched.until(lambda: watched.run(drawn, len(ids)), "all reports", seconds=120)
+    watched.until(lambda: watched.run(drawn, len(ids)), "all reports", seconds=300)
     assert watched.run("return window.drawn") == len(ids)
     found = touched(watched)
 

@@ -134,6 +134,22 @@ def test_the_verdict_comes_first(
     assert not tab.complaints()
 
 
+def test_the_report_says_what_its_marks_mean_and_takes_a_question(
+    tab: Browser, stage: Stage, report: Exploration
+) -> None:
+    read(tab, stage, report)
+    tab.find(".legend summary").click()
+    tab.sees("Worth doing if the conditions in the report hold.", ".legend")
+    tab.sees("The source does not say so", ".legend")
+    tab.shot("report-legend")
+
+    tab.type(".follow-up input", "Who sells to clubs & shops?")
+    tab.press("Continue", ".follow-up")
+    tab.sees("Follow-up on", ".purpose")
+    field = tab.find("#idea")
+    tab.until(lambda: field.get_attribute("value") == "Who sells to clubs & shops?", "the question")
+
+
 def test_a_footnote_shows_its_passage_and_opens_it(
     tab: Browser, stage: Stage, report: Exploration
 ) -> None:

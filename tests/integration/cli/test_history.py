@@ -156,6 +156,7 @@ def test_research_is_searched_for_words(idea: Idea) -> None:
     assert "Rooftops\n    ideas/market/rooftops.md\n    # Rooftops Honey from rooftops sells" in out
     found = json.loads(idea("search", "honey", "--json", "--limit", "1")[1])
     assert (len(found["results"]), found["totalFound"] > 1) == (1, True)
+    assert idea("search", "honey", "zeppelin")[1] == ""  # every word, as in the console
     assert Path(idea("search", "honey", "--quiet")[1].splitlines()[0]).is_file()
     assert idea("search", "zeppelin")[2] == "idea: No document is about: zeppelin\n"
     assert idea("search", "honey", "--limit", "0")[0] == 2

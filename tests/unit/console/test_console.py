@@ -1,6 +1,7 @@
 """The console as it is served: its files, its headers, and reports made safe. What runs in a browser is
 tested in one, by `make browser`."""
 
+import gzip
 import re
 from collections.abc import Iterable
 from html import unescape
@@ -19,6 +20,7 @@ from tests.unit.project.test_startup import loaded_by
 
 MAX_FIRST_VIEW_BYTES = 120 * 1024
 MAX_PAGE_BYTES = 176 * 1024  # with what is loaded after the first view, or when it is needed
+MAX_SENT_BYTES = 72 * 1024  # the whole page, compressed as it is sent
 
 
 def text(name: str) -> str:
@@ -116,6 +118,19 @@ def test_the_first_view_weighs_at_most_120_kb() -> None:
 
 def test_the_whole_page_weighs_at_most_176_kb() -> None:
     assert weigh(list_assets()) <= MAX_PAGE_BYTES
+
+
+def test_the_whole_page_is_sent_in_at_most_72_kb() -> None:
+    sent = sum(len(gzip.compress(text(name).encode())) for name in list_assets())
+
+    assert sent <= MAX_SENT_BYTES
+
+
+def test_the_scripts_of_the_first_view_are_asked_for_at_once() -> None:
+    """Not one after the other, each when the one that imports it has arrived."""
+    named = re.findall(r'rel="modulepreload" href="console/([a-z]+\.js)"', text("index.html"))
+
+    assert set(named) == find_files("app.js") - {"app.js"}
 
 
 def test_every_address_in_the_page_is_relative() -> None:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import (
-    HEADER,
+    COLUMNS,
     add_playlist,
     export,
     parse_playlist,
@@ -81,6 +81,39 @@ def test_the_report_gives_back_the_playlist() -> None:
     assert parsed.tracks == given.tracks
 
 
+def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
+    payload = result(album=None, durationSeconds=None, tidalId=None, url=None, artworkUrl=None)
+    report = report_of(payload)
+
+    assert "| # | Track | Artist | Owned | Indexed | Why | ISRC |" in report.splitlines()
+    parsed, given = parse_playlist(report), playlist_of(payload)
+    assert parsed is not None
+    assert given is not None
+    assert parsed.tracks == given.tracks
+
+
+def test_a_column_that_one_row_fills_is_shown() -> None:
+    payload = result()
+    tracks = payload["tracks"]
+    assert isinstance(tracks, list)
+    tracks.append({"title": "B", "artist": "C"})
+    report = report_of(payload)
+
+    assert f"| {' | '.join(COLUMNS)} |" in report.splitlines()
+    assert "| 2 | B | C |  |  | not known | not known |  |  |  |  |" in report.splitlines()
+
+
+def test_a_playlist_that_was_written_with_all_columns_is_still_read() -> None:
+    rule = "|---" * len(COLUMNS) + "|"
+    row = "| 1 | B | C |  |  | no | no | It hums. | ZZHRR1900001 |  |  |"
+    parsed = parse_playlist(
+        f"# Hi\n\n## Playlist: Old\n\n| {' | '.join(COLUMNS)} |\n{rule}\n{row}\n"
+    )
+
+    assert parsed is not None
+    assert (parsed.tracks[0].title, parsed.tracks[0].album) == ("B", None)
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_others_makes_no_row_no_link_and_no_section(text: str) -> None:
     payload = result(text, **dict.fromkeys(("title", "artist", "album", "reasoning"), text))
@@ -105,7 +138,8 @@ def test_any_text_comes_back_as_it_was_shown(text: str) -> None:
 
 
 def test_a_section_that_the_text_forges_is_not_ours() -> None:
-    forged = f"# Hi\n\n## Playlist: Forged\n\n{HEADER}\n|---|\n" + "| 1" + " | x" * 10 + " |"
+    header = f"| {' | '.join(COLUMNS)} |"
+    forged = f"# Hi\n\n## Playlist: Forged\n\n{header}\n|---|\n" + "| 1" + " | x" * 10 + " |"
     assert parse_playlist(add_playlist(forged, None)) is None
     parsed = parse_playlist(report_of(result(), forged))
     assert parsed is not None

@@ -87,6 +87,16 @@ def test_a_hit_carries_what_a_person_decides_by(index: DocumentIndex) -> None:
     }
 
 
+def test_the_offline_model_gives_no_verdict() -> None:
+    """It repeats those of other documents. What a model adds later counts."""
+    text = "---\nidea: Bees\nmodel: offline\n---\n\n# Bees\n\n## Verdict\n\n**Verdict: PASS**\n"
+    update = "\n## Update - 2026-11-02\n\n### Verdict\n\n**PIVOT**\n"
+
+    assert index_document("ideas/bees.md", text).verdict is None
+    assert index_document("ideas/bees.md", text.replace("offline", "sonnet")).verdict == "PASS"
+    assert index_document("ideas/bees.md", text + update).verdict == "PIVOT"
+
+
 def test_words_meet_across_plural_case_and_accents() -> None:
     assert extract_terms("Cafés") == extract_terms("CAFE")
     assert extract_terms("boxes of subscriptions") == extract_terms("box subscriber")

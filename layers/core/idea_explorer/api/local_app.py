@@ -3,12 +3,13 @@ itself before its body is read, and hands it to the API's handler as an API Gate
 
 import asyncio
 import base64
+import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from idea_explorer.api.authorizer import UnauthorizedError, authorize
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 StoreFile: TypeAlias = Callable[[str, str, bytes], None]
 RedeemCode: TypeAlias = Callable[[str], str | None]
+# The console's files, which are the same for everybody. API Gateway compresses every response by itself.
+COMPRESSED_TYPES = ("text/css", "text/javascript")
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ class LocalApp:
         event = build_gateway_event(request.method, request.target, request.headers, body, owner)
         answer = await _call_in_thread(partial(self.handle, event, LocalContext(streams=True)))
         is_read = owner is not None or request.length == 0
-        return _convert(answer, closes=not is_read), is_read
+        accepted = request.headers.get("accept-encoding", "")
+        return _convert(answer, closes=not is_read, gzips="gzip" in accepted), is_read
 
     def _check(self, request: Request) -> None:
         headers = request.headers
@@ -252,8 +256,8 @@ async def _call_in_thread(call: Callable[[], T]) -> T:
     return await asyncio.wrap_future(future)
 
 
-def _convert(answer: Mapping[str, Any], *, closes: bool) -> Response:
-    """API Gateway's proxy response as HTTP."""
+def _convert(answer: Mapping[str, Any], *, closes: bool, gzips: bool) -> Response:
+    """API Gateway's proxy response as HTTP. `gzips`: whether the client reads what is compressed."""
     many = answer.get("multiValueHeaders") or {}
     headers = {**answer.get("headers", {}), **{name: ", ".join(v) for name, v in many.items()}}
     status = int(answer["statusCode"])
@@ -263,6 +267,16 @@ def _convert(answer: Mapping[str, Any], *, closes: bool) -> Response:
     if isinstance(given, Iterator):
         return Response(status, encode_headers(headers), given)
     body = base64.b64decode(given) if answer.get("isBase64Encoded") else str(given).encode()
+    if body and headers.get("Content-Type", "").startswith(COMPRESSED_TYPES):
+        headers["Vary"] = "Accept-Encoding"
+        if gzips:
+            headers["Content-Encoding"] = "gzip"
+            body = _compress(body)
     if status != 204:
         headers["Content-Length"] = str(len(body))
     return Response(status, encode_headers(headers), body)
+
+
+@lru_cache(maxsize=64)  # more than the console has files
+def _compress(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)

@@ -190,7 +190,7 @@ export class Approvals {
 		const bar = changes.length > 1 && this.makeBar(changes, together);
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
-				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline.sides", two, " side by side")),
+				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline.sides", two, " Side by side")),
 				plans && t("p.meta", "Nothing is searched before you have accepted the plan. You can change its questions."),
 				changes.map((c) => c.element), said, bar),
 			done.length > 0 && t("section.panel", t("h2", "Decisions"), t("ul.decisions", done.map(ended))));

@@ -103,9 +103,16 @@ const VERDICTS = {
 };
 export const VERDICT_NAMES = Object.keys(VERDICTS);
 
-/** The verdict of a report; nothing if it has none. */
-export const verdictBadge = (verdict) => verdict && h("span.badge",
-	{ "data-verdict": verdict.toLowerCase().replaceAll(" ", "-"), title: VERDICTS[verdict] }, verdict);
+/** What each verdict means, as terms and their descriptions. */
+export const verdictMeanings = () => Object.entries(VERDICTS).map(([name, meaning]) => [t("dt", name), t("dd", meaning)]);
+
+/** The verdict of an exploration or a document. The offline model repeats the verdicts of other documents: it has none. */
+export const verdictOf = ({ verdict, model }) => (model === "offline" ? null : verdict);
+
+/** The verdict as a badge; nothing where there is none. */
+export const verdictBadge = (item) => item.verdict && (verdictOf(item)
+	? h("span.badge", { "data-verdict": item.verdict.toLowerCase().replaceAll(" ", "-"), title: VERDICTS[item.verdict] }, item.verdict)
+	: h("span.badge", { title: "No model judged this idea. Run it again with a model to get a verdict." }, "Offline: no verdict"));
 
 const STALE_DAYS = 90;
 /** Whether research is so old that markets and prices may have moved on. */
@@ -128,6 +135,8 @@ export function age(moment, now) {
 	const minutes = Math.round((now - Date.parse(moment)) / 6e4);
 	const months = Math.floor(minutes / 43800);
 	if (months > 1) return months < 24 ? `${months} months ago` : `${Math.floor(months / 12)} years ago`;
+	const days = Math.floor(minutes / 1440);
+	if (days > 0) return days === 1 ? "yesterday" : `${days} days ago`;
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 

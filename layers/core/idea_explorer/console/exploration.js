@@ -182,8 +182,8 @@ export async function showExploration(root, id, signal) {
 			}
 		}, REFRESH_MS);
 	}
-	const timeline = new Timeline(steps, { plan, sources, onChange: (seen) => {
-		following.show();
+	const timeline = new Timeline(steps, { plan, sources, onChange: (seen, isBehind) => {
+		following.show(isBehind);
 		const any = (pattern) => seen.some((event) => pattern.test(event.type));
 		if (any(/^status|^step|^error|^branch/)) refresh();
 		if (any(/^approval/) || any(/^status/) && changes.childElementCount) loadApprovals();

@@ -2,10 +2,13 @@
 
 import { button, t } from "./dom.js";
 
+const BEHIND_MS = 200;
+
 export class Following {
 	isOn = true;
 	isAtEnd = true;
 	isOver = false;
+	next = 0;
 
 	/** `end` is the last element of the output. */
 	constructor(end, signal) {
@@ -25,16 +28,19 @@ export class Following {
 		const observer = new IntersectionObserver(([entry]) => {
 			this.isAtEnd = entry.isIntersecting;
 			if (this.isAtEnd) this.isOn = true;
-			this.element.hidden = this.isOn || this.isOver;
+			this.show(); // what was added last may have moved the end out of view
 		});
 		observer.observe(end);
 		signal.addEventListener("abort", () => observer.disconnect());
 	}
 
-	/** To be called after something was added. */
-	show() {
-		if (this.isOn && !this.isAtEnd && !this.isOver) this.end.scrollIntoView({ block: "end" });
+	/** To be called after something was added. Scrolling costs a frame more than drawing, so it is done seldom while
+	 *  more waits to be drawn. */
+	show(isBehind = false) {
 		this.element.hidden = this.isOn || this.isOver;
+		if (!this.isOn || this.isAtEnd || this.isOver || isBehind && performance.now() < this.next) return;
+		this.next = performance.now() + BEHIND_MS;
+		this.end.scrollIntoView({ block: "end" });
 	}
 
 	/** Follows from here on, as at the beginning. */

@@ -19,8 +19,8 @@ const SAMPLES = [
 ];
 
 const explorationLine = (item) => t("li.entry",
-	t("div", h("a.strong", { href: `#/x/${item.id}` }, nameIdea(item)), t("p.meta", facts(describe(item), money(item.cost_usd), age(item.created_at, now())))),
-	(item.status === "completed" && verdictBadge(item.verdict)) || badge(item.status));
+	t("div", h("a.strong", { href: `#/x/${item.id}` }, nameIdea(item)), t("p.meta", facts(describe(item), item.cost_usd != null && money(item.cost_usd), age(item.created_at, now())))),
+	(item.status === "completed" && verdictBadge(item)) || badge(item.status));
 
 const taskLine = (text, action) => (item) => t("li.entry",
 	t("div", t("span.strong", nameIdea(item)), t("p.meta", text(item))), h("a.quiet", { href: `#/x/${item.id}` }, action));

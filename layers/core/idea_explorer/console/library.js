@@ -13,12 +13,12 @@ export const documentView = (path) => `#/research/${path.split("/").map(encodeUR
 
 /** One document as a card. */
 export const documentCard = (item, ...actions) => t("li.doc",
-	t("div.doc-head", h("a.strong", { href: documentView(item.path) }, t("bdi", item.title)), verdictBadge(item.verdict)),
+	t("div.doc-head", h("a.strong", { href: documentView(item.path) }, t("bdi", item.title)), verdictBadge(item)),
 	item.idea && item.idea !== item.title && t("p.meta.idea-line", t("bdi", item.idea)),
 	t("p.meta", facts(dated(item.date, now()) || "no date", item.mode), " ", item.date && isStale(item.date, now()) && staleBadge()), actions);
 
 export async function showLibrary(root, query, signal) {
-	const search = h("input", { type: "search", placeholder: "Words of an idea, a title or the text", value: new URLSearchParams(query).get("search") ?? "" });
+	const search = h("input", { type: "search", placeholder: "A topic, a title or a verdict", value: new URLSearchParams(query).get("search") ?? "" });
 	const list = t("ul.docs");
 	const state = t("div", loading("the team’s research"));
 	const sum = h("p.meta", { role: "status" });
@@ -69,7 +69,7 @@ export async function showDocument(root, given, signal) {
 				shown.exploration_id && linkButton(`#/new?from=${shown.exploration_id}`, "Follow up", "quiet"),
 				shown.idea && linkButton(`#/new?document=${encodeURIComponent(shown.path)}`, "Update", "quiet"),
 				shown.url && link(shown.url, "View in the repository"))),
-		t("p.meta", verdictBadge(shown.verdict), " ", facts(dated(shown.date, now()), shown.mode), " ", shown.date && isStale(shown.date, now()) && staleBadge(), " ", t("bdi.path", shown.path)),
+		t("p.meta", verdictBadge(shown), " ", facts(dated(shown.date, now()), shown.mode), " ", shown.date && isStale(shown.date, now()) && staleBadge(), " ", t("bdi.path", shown.path)),
 		article);
 	if (!article.querySelector("h1")) article.prepend(t("h1", shown.title));
 	article.focus({ preventScroll: true });

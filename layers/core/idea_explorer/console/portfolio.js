@@ -1,12 +1,12 @@
 // All ideas of the person, a page of the API at a time. The API filters by status and toolset; the rest is done here.
 
 import { getJson, now } from "./api.js";
-import { ACTIVE, age, announce, badge, button, cut, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, notice, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge } from "./dom.js";
+import { ACTIVE, age, announce, badge, button, cut, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, notice, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge, verdictOf } from "./dom.js";
 import { describe, keepFresh, nameIdea, TOOLSETS } from "./list.js";
 
 const PAGE = 100;
 const NONE = "none";
-const rank = ({ verdict }) => (verdict ? VERDICT_NAMES.indexOf(verdict) : VERDICT_NAMES.length);
+const rank = (item) => (verdictOf(item) ? VERDICT_NAMES.indexOf(item.verdict) : VERDICT_NAMES.length);
 const SORTS = {
 	newest: ["Newest first", (a, b) => (a.created_at < b.created_at ? 1 : -1)],
 	oldest: ["Oldest first", (a, b) => (a.created_at > b.created_at ? 1 : -1)],
@@ -29,7 +29,7 @@ function newRow() {
 			const key = `${item.status} ${item.verdict}`;
 			if (drawn !== key) {
 				fill(cells.status, badge(item.status));
-				fill(cells.verdict, verdictBadge(item.verdict));
+				fill(cells.verdict, verdictBadge(item));
 			}
 			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${nameOf(item.status)}`);
 			drawn = key;
@@ -49,12 +49,24 @@ export async function showPortfolio(root, query, signal) {
 	const rows = new Map();
 	let cursor = null;
 	let verdict = asked.get("verdict") ?? "";
+	/** Keeps the choice in the address, so that it is still there when somebody comes back or sends the link. */
+	const remember = () => {
+		const chosen = { verdict, search: search.value.trim(), status: status.value, toolset: toolset.value,
+			sort: sort.value === "newest" ? "" : sort.value, stale: stale.checked ? "1" : "" };
+		const query = new URLSearchParams(Object.entries(chosen).filter(([, value]) => value)).toString();
+		history.replaceState(null, "", `#/ideas${query && `?${query}`}`);
+	};
 	const named = (names, first) => select({ "": first, ...names });
 	const status = named(Object.fromEntries(Object.keys(STATUSES).map((name) => [name, nameOf(name)])), "Any status");
 	const toolset = named(TOOLSETS, "Any toolset");
 	const sort = select(Object.fromEntries(Object.entries(SORTS).map(([name, [label]]) => [name, label])));
 	const search = h("input", { type: "search", placeholder: "Idea, title or verdict" });
 	const stale = h("input", { type: "checkbox", id: "stale" });
+	for (const [name, control] of Object.entries({ search, status, toolset, sort })) {
+		const value = asked.get(name);
+		if (value && (control === search || [...control.options].some((option) => option.value === value))) control.value = value;
+	}
+	stale.checked = asked.has("stale");
 	const tabs = h("div.choice", { role: "group", "aria-label": "Verdict" });
 	const body = t("tbody");
 	const table = h("table.ideas", { hidden: true }, t("thead", t("tr", ["Idea", "Verdict", "Status", "Cost", "Age"]
@@ -74,13 +86,13 @@ export async function showPortfolio(root, query, signal) {
 		const text = `${item.title ?? ""} ${item.idea} ${item.verdict ?? ""}`.toLowerCase();
 		return (!stale.checked || isOld(item)) && text.includes(wanted);
 	};
-	const hasVerdict = (item) => !verdict || (item.verdict ?? NONE) === verdict;
+	const hasVerdict = (item) => !verdict || (verdictOf(item) ?? NONE) === verdict;
 	const drawTabs = (found) => {
-		const count = (name) => found.filter((item) => (item.verdict ?? NONE) === name).length;
+		const count = (name) => found.filter((item) => (verdictOf(item) ?? NONE) === name).length;
 		const choices = [["", "All", found.length], ...VERDICT_NAMES.map((name) => [name, name, count(name)]), [NONE, "No verdict", count(NONE)]];
 		const focused = tabs.contains(document.activeElement) && document.activeElement.value;
 		fill(tabs, choices.filter(([name, , n]) => n || !name || name === verdict).map(([name, label, n]) =>
-			h("button.chip", { type: "button", value: name, "aria-pressed": String(name === verdict), click: () => { verdict = name; draw(); } }, label, " ", t("span.count", n))));
+			h("button.chip", { type: "button", value: name, "aria-pressed": String(name === verdict), click: () => { verdict = name; remember(); draw(); } }, label, " ", t("span.count", n))));
 		if (focused !== false) [...tabs.children].find((tab) => tab.value === focused)?.focus();
 	};
 	const draw = () => {
@@ -128,6 +140,7 @@ export async function showPortfolio(root, query, signal) {
 		}
 		return [...items.values()].some((item) => ACTIVE.has(item.status));
 	}
+	for (const control of [search, sort, stale, status, toolset]) control.addEventListener("input", remember);
 	for (const control of [search, sort, stale]) control.addEventListener("input", draw);
 	for (const control of [status, toolset]) control.addEventListener("input", () => load());
 	await load();

@@ -1,7 +1,7 @@
 // The report: its verdict and conclusion first, then the text with footnotes, beside its contents and sources.
 
 import { getJson, getText, pathOf } from "./api.js";
-import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, notice, setText, t, title, verdictBadge } from "./dom.js";
+import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, notice, setText, t, title, verdictBadge, verdictMeanings, verdictOf } from "./dom.js";
 import { reportArticle } from "./markup.js";
 
 const CONCLUSION = /verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel|conclusion|summary/i;
@@ -56,7 +56,7 @@ function tools(shown, markdown, said, signal) {
 		button("Copy link", copy(link, "The link was copied.")));
 }
 
-/** The first paragraphs of the part that concludes. A line that only repeats the verdict is left out. */
+/** The first paragraphs of the part that concludes, or of the report where that has none. A line that only repeats the verdict is left out. */
 function findConclusion(article, verdict) {
 	const heading = [...article.querySelectorAll("h2, h3")].find((each) => CONCLUSION.test(each.textContent));
 	const parts = [];
@@ -65,6 +65,8 @@ function findConclusion(article, verdict) {
 		if (part.localName === "p" && !repeats) parts.push(part);
 		if (parts.length === 2 || parts.length && parts[0].textContent.length > 300) break;
 	}
+	const lead = article.firstElementChild;
+	if (verdict && !parts.length && lead?.localName === "p") parts.push(lead); // a report may begin with its point
 	return parts.map((part) => part.cloneNode(true));
 }
 
@@ -112,6 +114,31 @@ const claims = (stats) => {
 	return checked > 0 && `${supported} of ${checked + unchecked} claims supported${unchecked ? `, ${unchecked} not checked` : ""}`;
 };
 
+const MARKS = [
+	["cite", "1", "The source of the words before it. Point at it to see the passage, click to keep it open."],
+	["claim supported", "✓", "The source says so."],
+	["claim partly", "◐", "The source says part of it."],
+	["claim unsupported", "✕", "The source does not say so, or says otherwise."],
+];
+
+/** What the verdict and the marks in the text mean. */
+const legend = (shown) => t("details.legend", t("summary", "How to read this report"),
+	verdictOf(shown) && [t("h3", "Verdicts"), t("dl", verdictMeanings())],
+	t("h3", "Marks in the text"),
+	t("dl", MARKS.map(([kind, sign, meaning]) => [t("dt", h("span", { class: kind }, sign)), t("dd", meaning)]),
+		t("dt", t("mark.unverified", "⚠ unverified")), t("dd", "This source is not among what the run read or found. Check it before you rely on it."),
+		t("dt", t("code", "0123abcd…")), t("dd", "After a source: the fingerprint of its text when it was read.")));
+
+/** A question that the report leaves open, asked where it comes to mind. */
+function followUp({ id, toolset }) {
+	const question = h("input", { name: "idea", required: true, maxlength: "10000", autocomplete: "off", placeholder: "What else do you want to know?", "aria-label": "Follow-up question" });
+	return h("form.follow-up.tools", { submit: (event) => {
+		event.preventDefault();
+		location.hash = `#/new?${new URLSearchParams({ from: id, idea: question.value.trim() })}`;
+	} }, t("h2", "Ask a follow-up"), t("p.meta", `${toolset === "research" ? "A new report builds on this one." : "The conversation goes on."} You see what it costs before it starts.`),
+	t("div.quick", question, t("button.primary", "Continue")));
+}
+
 /** Resolves to the whole of a report, with its own h1. */
 export async function drawReport(shown, signal) {
 	const read = (accept) => getText(pathOf(shown.id, "/report"), { accept, signal });
@@ -123,16 +150,17 @@ export async function drawReport(shown, signal) {
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
 	const bad = (n, words) => n > 0 && t("span.bad", ` · ${n} ${words}`);
 	const said = t("div");
-	const conclusion = findConclusion(article, shown.verdict);
+	const isOffline = shown.verdict && !verdictOf(shown);
+	const conclusion = isOffline ? [t("p", "No model judged this idea. Run it again with a model to get a verdict.")] : findConclusion(article, shown.verdict);
 	const sources = [...article.querySelectorAll('li[id^="source-"]')];
 	foldEvidence(sources);
 	return h("section.report-page", { "aria-label": "Report" },
 		heading,
-		t("p.meta.facts", shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), money(shown.cost_usd),
-			citations > 0 && `${citations} citations`, claims(shown.stats)), bad(lost, "unverified"), bad(v?.unsupported, "unsupported")),
-		(shown.verdict || conclusion.length > 0) && t("div.conclusion", verdictBadge(shown.verdict), conclusion),
+		t("p.meta.facts", shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), shown.cost_usd != null && money(shown.cost_usd),
+			citations > 0 && `${citations} citation${citations === 1 ? "" : "s"}`, claims(shown.stats)), bad(lost, `citation${lost === 1 ? "" : "s"} unverified`), bad(v?.unsupported, `claim${v?.unsupported === 1 ? "" : "s"} not supported`)),
+		(shown.verdict || conclusion.length > 0) && t("div.conclusion", verdictBadge(shown), conclusion),
 		tools(shown, markdown, said, signal), said,
-		t("div.split", article, drawContents(article, sources)));
+		t("div.split", t("div", article.querySelector(".cite, .claim, .unverified") && legend(shown), article, shown.status === "completed" && followUp(shown)), drawContents(article, sources)));
 }
 
 export async function showReport(root, id, signal) {

@@ -37,7 +37,7 @@ const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up
 
 function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
 	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${Math.round(tokens.high / 1000)},000 tokens`;
-	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `from your last ${runs} runs` : "typical"].filter(Boolean).join(" · "))];
+	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `from your last ${runs === 1 ? "run" : `${runs} runs`}` : "typical"].filter(Boolean).join(" · "))];
 }
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
@@ -78,7 +78,7 @@ export function ideaForm(signal) {
 			field("effort", "Effort", select({ "": "As the model decides", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only[3][1], only[4][1],
 		t("div.pair", limit("max_cost_usd", "Budget in dollars", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Deadline in seconds", { min: 1, max: 840 }),
-			limit("max_steps", "Most steps", { min: 1, max: 20 })),
+			limit("max_steps", "Maximum steps", { min: 1, max: 20 })),
 		t("p.hint", "A PDF that Claude opens on the web is billed whole, even beyond the budget."),
 		field("context", "Background", h("textarea", { rows: "3", maxlength: "50000" }), "Anything the model should know before it starts."),
 		only[5][1],
@@ -185,7 +185,10 @@ export function ideaForm(signal) {
 	async function begin(query) {
 		const [from, again, path] = ["from", "update", "document"].map((name) => query.get(name));
 		try {
-			if (from) follow(await getJson(pathOf(from), { signal }));
+			if (from) {
+				follow(await getJson(pathOf(from), { signal }));
+				if (query.has("idea")) write(query.get("idea"));
+			}
 			else if (again) update(await getJson(pathOf(again), { signal }));
 			else if (path) update(await getJson(`research/document?path=${encodeURIComponent(path)}`, { signal }));
 		} catch (error) {

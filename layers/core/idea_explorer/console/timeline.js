@@ -5,6 +5,7 @@ import { badge, cut, facts, h, money, plain, setText, span, t } from "./dom.js";
 import { MarkdownStream } from "./stream.js";
 
 const FRAME_MS = 4; // of 16: layout and paint need the rest
+const COUNT = new Intl.NumberFormat("en"); // made once: the first of a page takes longer than a frame has
 
 /** Text of the model that is drawn as it arrives. */
 function speech() {
@@ -56,7 +57,7 @@ function step(number) {
 			setText(name, `Step ${event.step}`);
 			setText(meta, facts(money(event.cost), span(event.durationMs)));
 			const { inputTokens, outputTokens } = event.usage;
-			meta.title = `${(inputTokens + outputTokens).toLocaleString("en")} tokens`;
+			meta.title = `${COUNT.format(inputTokens + outputTokens)} tokens`;
 		},
 	};
 }
@@ -95,7 +96,7 @@ export class Timeline {
 	count = 0;
 	due = false;
 
-	/** `plan` and `sources` are the panels beside the activity; `onChange` gets the events that were drawn. */
+	/** `plan` and `sources` are the panels beside the activity; `onChange` gets the events that were drawn, and whether more of them wait. */
 	constructor(root, { plan, sources, onChange }) {
 		Object.assign(this, { root, plan, sources, onChange });
 	}
@@ -127,7 +128,7 @@ export class Timeline {
 		this.written.clear();
 		this.count += seen.length;
 		this.root.dataset.events = this.count;
-		this.onChange(seen);
+		this.onChange(seen, this.queue.length > 0);
 		this.schedule();
 	}
 

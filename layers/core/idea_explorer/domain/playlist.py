@@ -23,8 +23,9 @@ from idea_explorer.domain.toolsets import TOOLSETS
 
 HEADING = "## Playlist: "
 COLUMNS = "# Track Artist Album Length Owned Indexed Why ISRC Tidal Artwork".split()
-HEADER = f"| {' | '.join(COLUMNS)} |"
-RULE = "|---" * len(COLUMNS) + "|"
+MANDATORY_COLUMNS = COLUMNS[
+    :3
+]  # any other is left out of a playlist in which all its cells are empty
 FLAGS = {True: "yes", False: "no", None: "not known"}
 FORMULA_SIGNS = "=+-@\t\r"  # a spreadsheet runs a cell that begins with one of these
 MAX_CELL = 1_000
@@ -99,10 +100,11 @@ def parse_playlist(report: str) -> Playlist | None:
     """The playlist of a stored report; None if it has none."""
     before, found, section = f"\n{report}".rpartition(f"\n{HEADING}")
     lines = section.splitlines()
-    if not found or HEADER not in lines:
+    at = next((n for n, line in enumerate(lines) if _is_header(_cells(line))), None)
+    if not found or at is None:
         return None
-    rows = lines[lines.index(HEADER) + 2 :]
-    tracks = tuple(track for row in rows if (track := _parse_row(row)))
+    columns = _cells(lines[at])
+    tracks = tuple(track for row in lines[at + 2 :] if (track := _parse_row(row, columns)))
     said = " ".join(line for line in before.splitlines() if not line.startswith("# "))
     if not tracks:
         return None
@@ -156,9 +158,8 @@ def to_csv(playlist: Playlist) -> str:
 
 
 def _render(playlist: Playlist) -> str:
-    lines = [f"{HEADING}{_cell(playlist.title)}", "", HEADER, RULE]
-    for track in playlist.tracks:
-        cells = [
+    rows = [
+        (
             str(track.position),
             _cell(track.title),
             _cell(track.artist),
@@ -170,16 +171,36 @@ def _render(playlist: Playlist) -> str:
             _cell(track.isrc),
             _link(_cell(track.tidal_id or ""), track.url),
             _link("cover", track.artwork_url) if track.artwork_url else "",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        )
+        for track in playlist.tracks
+    ]
+    table = [
+        (name, *cells)
+        for name, *cells in zip(COLUMNS, *rows, strict=True)
+        if any(cells) or name in MANDATORY_COLUMNS
+    ]
+    header, *lines = (f"| {' | '.join(line)} |" for line in zip(*table, strict=True))
+    rule = "|---" * len(table) + "|"
+    return "\n".join([f"{HEADING}{_cell(playlist.title)}", "", header, rule, *lines])
 
 
-def _parse_row(row: str) -> PlaylistTrack | None:
-    cells = [cell.strip() for cell in _split_cells(row)]
-    if len(cells) != len(COLUMNS) or not cells[0].isdecimal():
+def _is_header(cells: list[str]) -> bool:
+    """Whether these are our columns in our order, of which some may be left out."""
+    return set(MANDATORY_COLUMNS) <= set(cells) and cells == [n for n in COLUMNS if n in cells]
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _split_cells(row)]
+
+
+def _parse_row(row: str, columns: list[str]) -> PlaylistTrack | None:
+    cells = _cells(row)
+    if len(cells) != len(columns) or not cells[0].isdecimal():
         return None
-    position, title, artist, album, length, owned, indexed, reason, isrc, tidal, artwork = cells
+    given = dict(zip(columns, cells, strict=True))
+    position, title, artist, album, length, owned, indexed, reason, isrc, tidal, artwork = (
+        given.get(name, "") for name in COLUMNS
+    )
     flags = {word: flag for flag, word in FLAGS.items()}
     tidal_id, url = _parse_link(tidal)
     return PlaylistTrack(

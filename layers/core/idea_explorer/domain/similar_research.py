@@ -12,7 +12,8 @@ from functools import cached_property
 from operator import itemgetter
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.documents import parse_document
+from idea_explorer.domain.documents import UPDATE, parse_document
+from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.markdown import remove_markup
@@ -105,10 +106,12 @@ def index_document(path: str, text: str) -> IndexEntry:
     matter = parsed.matter
     idea = matter.get("idea", "")
     dated = _DATED.search(path)
+    # the offline model repeats the verdicts of other documents; it judges nothing
+    is_offline = matter.get("model") == OFFLINE and UPDATE not in parsed.body
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
-        verdict=find_verdict(parsed.body),
+        verdict=None if is_offline else find_verdict(parsed.body),
         date=_field(matter, "date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
         idea_key=hash_idea(idea) if idea else "",

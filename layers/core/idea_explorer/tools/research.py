@@ -128,11 +128,10 @@ def research_tools(
 
 @dataclass
 class ResearchCalls:
-    """The tools over one repository. What the offline model wrote is no research to build on: a search finds
-    it only for people."""
+    """The tools over one repository. What the offline model wrote is no research to build on: a search leaves
+    it out."""
 
     repository: ResearchRepository
-    finds_offline: bool = False
 
     @tool(example={"path": "market/2024-06.md"})
     def read_research(self, arguments: ReadResearch) -> ToolResult:
@@ -188,7 +187,7 @@ class ResearchCalls:
             found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
-        wanted = [each for each in found if self.finds_offline or not is_written_offline(each.text)]
+        wanted = [each for each in found if not is_written_offline(each.text)]
         total -= len(found) - len(wanted)
         hits = [
             SearchHit(each.path, each.title, _cut(each.text, arguments.query), each.score)

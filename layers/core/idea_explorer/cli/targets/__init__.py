@@ -53,9 +53,8 @@ class Target(Protocol):
         ...
 
     def search(self, words: str, limit: int) -> JsonObject:
-        """Research documents with these words: `results` with title, path and more, and `totalFound`. On this
-        machine one of the words is enough, and the best come first; at a deployment a document has all of
-        them, and the newest come first."""
+        """Research documents with these words: `results` with title, path and more, and `totalFound`. A
+        document has every word, and the newest come first."""
         ...
 
     def show(self, exploration_id: str) -> JsonObject: ...

@@ -16,7 +16,6 @@ from idea_explorer.domain.errors import ConfigurationError, ConflictError, Missi
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.ports import RevertResult, UploadedFiles
@@ -98,23 +97,12 @@ class LocalTarget:
         return summarize_spend(LOCAL_OWNER, days, self._deps)
 
     def search(self, words: str, limit: int) -> JsonObject:
-        from idea_explorer.tools.research import ResearchCalls, SearchResearch
-        from idea_explorer.wiring.toolsets import describe_folder, research_repository
+        from idea_explorer.cli.targets.local_search import search_research
 
-        repository = research_repository(self._settings)
-        if repository is None:
-            raise MissingError(
-                describe_folder(self._settings) or "There is no research.",
-                hint="Name the folder that contains ideas/, or your notes, with --research.",
-            )
-        calls = ResearchCalls(repository, finds_offline=True)
-        found = calls.search_research(SearchResearch(query=words, limit=limit))
-        results = found.payload["results"]
-        assert isinstance(results, list)
+        results, total = search_research(self._settings, words, limit)
         for hit in results:
-            assert isinstance(hit, dict)
-            hit["path"] = path_to_open(f"{RESEARCH_ROOT}/{hit['path']}", self._settings)
-        return {name: found.payload[name] for name in ("query", "results", "totalFound")}
+            hit["path"] = path_to_open(str(hit["path"]), self._settings)
+        return {"query": words, "results": [*results], "totalFound": total}
 
     def show(self, exploration_id: str) -> JsonObject:
         return self._dump(self.find(exploration_id))
