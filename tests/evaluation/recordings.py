@@ -118,7 +118,8 @@ class Recording(_Part):
 
 
 def load(path: Path) -> Recording:
-    return Recording.model_validate({"name": path.stem, **yaml.safe_load(path.read_text("utf-8"))})
+    fields = yaml.load(path.read_text("utf-8"), Loader=yaml.CSafeLoader)
+    return Recording.model_validate({"name": path.stem, **fields})
 
 
 def load_all(folder: Path = FOLDER) -> list[Recording]:

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 # what the renderer itself writes
 _OWN = {"a": {"href", "title"}, "code": {"class"}, "ol": {"start"}}
+_MARKDOWN = MarkdownIt("commonmark", {"html": True})
 _OUTWARD = re.compile(r"(?i)[a-z][a-z0-9+-]*:(?!\d{1,6}(?:[-:]\d{1,6})?(?:[?#]|\Z))|[/\\]{2}|www\.")
 
 
@@ -26,7 +27,7 @@ renderer = Renderer()
 def expect_inert(markdown: str, knows: Callable[[str], bool] | None = None) -> None:
     """Fail at an image, at an attribute that a report must not have, and at a link that `knows` refuses."""
     began = time.perf_counter()
-    rendered = MarkdownIt("commonmark", {"html": True}).render(markdown)
+    rendered = _MARKDOWN.render(markdown)
     renderer.seconds += time.perf_counter() - began
     reader = _Reader(knows)
     reader.feed(rendered)

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from samtranslator.parser.parser import Parser
-from samtranslator.translator.translator import Translator
-
 from tests.e2e.harness.template import (
     ACCOUNT,
     REGION,
@@ -29,6 +26,10 @@ def translate(
     **parameters: Any,
 ) -> dict[str, Any]:
     """Translate, with the addresses of uploaded code by logical id; by default each is its own."""
+    # takes half a second, which tests that do not translate save
+    from samtranslator.parser.parser import Parser
+    from samtranslator.translator.translator import Translator
+
     given = copy.deepcopy(dict(source or template()))
     for name, resource in given["Resources"].items():
         for uri in ("CodeUri", "ContentUri", "DefinitionUri"):

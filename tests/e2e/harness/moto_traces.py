@@ -8,7 +8,6 @@ from unittest.mock import patch
 
 from moto.sqs.models import SQSBackend
 from moto.sqs.responses import SQSResponse
-from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from tests.e2e.harness.lineage import TRACE_HEADER
@@ -60,6 +59,9 @@ def _traced(method: Any) -> Any:
 
 @contextmanager
 def _traces_in_workflows() -> Iterator[None]:
+    # takes a second, which tests of queues save
+    from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+
     traces: dict[str, str | None] = {}
     start_execution = StepFunctionResponse.start_execution
     execute = lambda_eval_utils.execute_lambda_function_integration

@@ -9,8 +9,6 @@ from typing import Any
 from unittest.mock import patch
 
 from moto.core.exceptions import AWSError
-from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
-from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from tests.e2e.harness.limits import STATE_BYTES
@@ -22,6 +20,10 @@ class InputTooLargeError(AWSError):
 
 @contextmanager
 def light_workflows() -> Iterator[None]:
+    # take a second, which only a server of workflows needs to spend
+    from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+    from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
+
     parse = functools.cache(AmazonStateLanguageParser.parse)
     client_for: Any = vars(lambda_eval_utils)["boto_client_for"]
     clients: dict[tuple[str, str], Any] = {}

@@ -1,7 +1,5 @@
 """A cleaned report as a renderer shows it that lets all HTML through."""
 
-from itertools import product
-
 import pytest
 
 from idea_explorer.domain.citations import check_citations
@@ -69,20 +67,20 @@ FORMS = [
     "{}",
     "    ![a]({})\n\n- b\n\n      ![a]({})",
 ]
-SPELLINGS = [form.replace("{}", address) for form, address in product(FORMS, ADDRESSES)]
 
 
 def knows(address: str) -> bool:
     return address == READ
 
 
-@pytest.mark.parametrize("written", SPELLINGS)
-def test_nothing_loads_and_only_known_links_lead_away(written: str) -> None:
-    cleaned = clean_markup(f"# Report\n\n{written}\n")
-    expect_inert(cleaned)
-    removed, _ = remove_unknown_links(cleaned, KnownLinks(EVIDENCE))
-    expect_inert(removed, knows)
-    expect_inert(check_citations(removed, EVIDENCE).text, knows)
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_loads_and_only_known_links_lead_away(form: str) -> None:
+    for address in ADDRESSES:
+        cleaned = clean_markup(f"# Report\n\n{form.replace('{}', address)}\n")
+        expect_inert(cleaned)
+        removed, _ = remove_unknown_links(cleaned, KnownLinks(EVIDENCE))
+        expect_inert(removed, knows)
+        expect_inert(check_citations(removed, EVIDENCE).text, knows)
 
 
 @pytest.mark.parametrize(

@@ -501,8 +501,10 @@ def test_only_records_are_in_the_indexes(aws: Settings, stores: Deps) -> None:
         assert [item["sk"]["S"] for item in found] == [RECORD]
 
 
-@pytest.mark.parametrize("lost", [None, 1, 2, 3])
-@pytest.mark.parametrize("entries", [70, 250])
+# entries and events that fit into one transaction only apart from each other, and those that need three each
+@pytest.mark.parametrize(
+    ("entries", "lost"), [(70, None), (70, 2), (170, None), (170, 1), (170, 3)]
+)
 def test_a_step_of_any_size_is_stored_once_in_transactions_that_dynamodb_takes(
     stores: Deps,
     transcripts: CloudTranscripts,

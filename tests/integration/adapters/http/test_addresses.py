@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 
@@ -110,19 +110,29 @@ def test_the_table_is_long_enough() -> None:
     assert len(set(SPELLINGS)) >= 200
 
 
-@pytest.mark.parametrize("url", SPELLINGS)
-def test_no_spelling_of_a_non_public_address_opens_a_connection(
-    url: str, connections: list[str]
-) -> None:
-    with pytest.raises(BlockedAddressError):
-        public_only(Names(["127.0.0.1"])).fetch(url)
+def is_blocked(request: Callable[[str], object], url: str) -> bool:
+    try:
+        request(url)
+    except BlockedAddressError:
+        return True
+    return False
+
+
+# One test for all of them: each takes microseconds, and a test takes milliseconds by itself.
+def test_no_spelling_of_a_non_public_address_opens_a_connection(connections: list[str]) -> None:
+    http = public_only(Names(["127.0.0.1"]))
+
+    assert [url for url in SPELLINGS if not is_blocked(http.fetch, url)] == []
     assert connections == []
 
 
-@pytest.mark.parametrize("url", SPELLINGS)
-def test_nor_does_a_webhook(url: str, connections: list[str]) -> None:
-    with pytest.raises(BlockedAddressError):
-        public_only(Names(["127.0.0.1"])).post(url.replace("http:", "https:", 1), b"{}", {}, 1.0)
+def test_nor_does_a_webhook(connections: list[str]) -> None:
+    http = public_only(Names(["127.0.0.1"]))
+
+    def post(url: str) -> object:
+        return http.post(url.replace("http:", "https:", 1), b"{}", {}, 1.0)
+
+    assert [url for url in SPELLINGS if not is_blocked(post, url)] == []
     assert connections == []
 
 

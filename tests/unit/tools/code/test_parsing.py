@@ -32,7 +32,6 @@ SOURCES = {
 
         if LIMIT:
             def late(): import json
-        type Pair = tuple[int, int]
     """,
     "javascript": """
         import React, { useState as state } from 'react';
@@ -192,7 +191,7 @@ DEFINITIONS = {
     "kotlin": "Kind A Server port name run Single top",
     "php": "Runs run Server LIMIT port run top",
     "ruby": "Shop LIMIT Server make run",
-    "python": "LIMIT A B User name save inner late Pair",
+    "python": "LIMIT A B User name save inner late",
     "javascript": "View title render load walk helper count a c rest d",
     "typescript": "Shape area Id Color Red Base draw size make deep",
     "tsx": "Page Row",
@@ -292,6 +291,12 @@ def test_a_definition_is_described(
     found = [d for d in parse(grammar, source(grammar)).definitions if d.name == name]
     described = [(d.kind, d.line, d.signature, d.container) for d in found]
     assert (kind, line, signature, container) in described
+
+
+def test_a_type_statement_is_read_by_any_python() -> None:
+    """Python's own parser knows it from 3.12 on."""
+    (found,) = parse("python", b"type Pair = tuple[int, int]\n").definitions
+    assert (found.name, found.kind, found.line) == ("Pair", "class", 1)
 
 
 def test_python_that_its_own_parser_refuses_is_still_read() -> None:
