@@ -1,12 +1,10 @@
 """Each event that counts becomes one line of CloudWatch's embedded metric format."""
 
 import json
-import time
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.events import (
     EventUsage,
@@ -153,29 +151,6 @@ def test_lambda_drops_no_metric_whatever_level_is_in_force(
     assert line["level"] == level
     assert datetime.fromisoformat(line["timestamp"]).tzinfo is not None
     assert "T" in line["timestamp"]
-
-
-@pytest.mark.parametrize("service", ["idea-explorer", ""])
-def test_a_line_is_as_powertools_writes_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, service: str
-) -> None:
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", service)
-    record = ToolRecord(name="read_research", duration_ms=12, ok=True)
-    called = ToolCallEnd(tool_call_id="t", summary="", duration_ms=12, record=record)
-    (ours,) = lines_for(capsys, called)
-    metrics = EphemeralMetrics()
-    metrics.add_dimension("tool", "read_research")
-    metrics.add_metric("ToolCalls", MetricUnit.Count, 1)
-    metrics.add_metric("ToolErrors", MetricUnit.Count, 0)
-    metrics.add_metric("ToolDuration", MetricUnit.Milliseconds, 12)
-    metrics.add_metadata("level", "INFO")
-    metrics.add_metadata("timestamp", ours["timestamp"])
-    metrics.set_timestamp(ours["_aws"]["Timestamp"])
-    metrics.flush_metrics()
-    theirs = json.loads(capsys.readouterr().out)
-
-    assert ours == theirs
-    assert abs(ours["_aws"]["Timestamp"] / 1_000 - time.time()) < 60
 
 
 def test_nothing_else_is_counted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.research import ResearchCalls, SearchResearch, research_tools
+from idea_explorer.tools.research import research_tools
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.fetching import Files

@@ -1,14 +1,13 @@
 """Metrics of a deployment, as lines in CloudWatch's embedded metric format.
 
-Each line is written when its event happens, so the metrics of a killed function are not lost. The lines are
-those of Powertools' Metrics, as a test shows, which takes five times as long to build one.
+Each line is written when its event happens, so the metrics of a killed function are not lost.
 """
 
-import json
 import os
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -23,9 +22,6 @@ from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import FINAL
 from idea_explorer.domain.tools import ToolRecord
-
-# the units as CloudWatch calls them
-COUNT, SECONDS, MILLISECONDS, NO_UNIT = "Count", "Seconds", "Milliseconds", "None"
 
 
 class MetricSink:
@@ -46,39 +42,41 @@ class MetricSink:
             case ToolCallFailed():
                 self._count_call(event.record, event.record.duration_ms)
             case StepFinished():
-                self._put({}, {"Steps": (COUNT, 1.0), **_spend(event)})
+                self._put({}, {"Steps": (MetricUnit.Count, 1.0), **_spend(event)})
             case ReportVerified():
                 self._put({}, _spend(event))
             case StatusChanged() if event.to in FINAL and not self._is_branch:
                 if self._started_at:  # None if it never ran
                     seconds = (self._clock.now() - self._started_at).total_seconds()
-                    self._put({}, {"ExplorationDuration": (SECONDS, seconds)})
-                self._put({"status": event.to}, {"Explorations": (COUNT, 1)})
+                    self._put({}, {"ExplorationDuration": (MetricUnit.Seconds, seconds)})
+                self._put({"status": event.to}, {"Explorations": (MetricUnit.Count, 1)})
             case WebhookGivenUp():
-                self._put({}, {"WebhooksGivenUp": (COUNT, 1)})
+                self._put({}, {"WebhooksGivenUp": (MetricUnit.Count, 1)})
 
     def _count_call(self, record: ToolRecord, duration_ms: int | None) -> None:
         """Anthropic runs web searches, so their duration is not known."""
         metrics = {
-            "ToolCalls": (COUNT, 1.0),
-            "ToolErrors": (COUNT, float(not record.ok)),
+            "ToolCalls": (MetricUnit.Count, 1.0),
+            "ToolErrors": (MetricUnit.Count, float(not record.ok)),
         }
         if duration_ms is not None:
-            metrics["ToolDuration"] = (MILLISECONDS, duration_ms)
+            metrics["ToolDuration"] = (MetricUnit.Milliseconds, duration_ms)
         self._put({"tool": record.known_name}, metrics)
 
-    def _put(self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[str, float]]) -> None:
+    def _put(
+        self, dimensions: Mapping[str, str], metrics: Mapping[str, tuple[MetricUnit, float]]
+    ) -> None:
         _write_line(dimensions, metrics, self._request_id)
 
 
-def _spend(event: StepFinished | ReportVerified) -> dict[str, tuple[str, float]]:
-    metrics: dict[str, tuple[str, float]] = {
-        "InputTokens": (COUNT, event.usage.input_tokens),
-        "OutputTokens": (COUNT, event.usage.output_tokens),
-        "CacheReadTokens": (COUNT, event.usage.cache_read_tokens),
+def _spend(event: StepFinished | ReportVerified) -> dict[str, tuple[MetricUnit, float]]:
+    metrics: dict[str, tuple[MetricUnit, float]] = {
+        "InputTokens": (MetricUnit.Count, event.usage.input_tokens),
+        "OutputTokens": (MetricUnit.Count, event.usage.output_tokens),
+        "CacheReadTokens": (MetricUnit.Count, event.usage.cache_read_tokens),
     }
     if event.cost is not None:
-        metrics["CostUsd"] = (NO_UNIT, event.cost)
+        metrics["CostUsd"] = (MetricUnit.NoUnit, event.cost)
     return metrics
 
 
@@ -89,10 +87,10 @@ def count_sweep(
     _write_line(
         {},
         {
-            "Sweeps": (COUNT, 1.0),
-            "WaitingExplorations": (COUNT, waiting),
-            "RunningExplorations": (COUNT, running),
-            "OldestWaitingSeconds": (SECONDS, oldest_waiting_seconds),
+            "Sweeps": (MetricUnit.Count, 1.0),
+            "WaitingExplorations": (MetricUnit.Count, waiting),
+            "RunningExplorations": (MetricUnit.Count, running),
+            "OldestWaitingSeconds": (MetricUnit.Seconds, oldest_waiting_seconds),
         },
         request_id,
     )
@@ -100,24 +98,17 @@ def count_sweep(
 
 def _write_line(
     dimensions: Mapping[str, str],
-    metrics: Mapping[str, tuple[str, float]],
+    metrics: Mapping[str, tuple[MetricUnit, float]],
     request_id: str | None,
 ) -> None:
-    now = datetime.now(UTC)
-    service = os.environ.get("POWERTOOLS_SERVICE_NAME")
-    named = {**dimensions, **({"service": service} if service else {})}
-    declared = {
-        "Namespace": os.environ["POWERTOOLS_METRICS_NAMESPACE"],
-        "Dimensions": [[*named]],
-        "Metrics": [{"Name": name, "Unit": unit} for name, (unit, _) in metrics.items()],
-    }
-    line = {
-        "_aws": {"Timestamp": int(now.timestamp() * 1_000), "CloudWatchMetrics": [declared]},
-        **named,
-        **({"function_request_id": request_id} if request_id else {}),
-        # without these Lambda takes a line for INFO, and drops it where the level in force is higher
-        "level": os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO"),
-        "timestamp": now.isoformat(),
-        **{name: [float(amount)] for name, (_, amount) in metrics.items()},
-    }
-    sys.stdout.write(json.dumps(line, separators=(",", ":")) + "\n")
+    line = EphemeralMetrics()
+    for name, value in dimensions.items():
+        line.add_dimension(name, value)
+    for name, (unit, amount) in metrics.items():
+        line.add_metric(name, unit, amount)
+    if request_id:
+        line.add_metadata("function_request_id", request_id)
+    # without these Lambda takes a line for INFO, and drops it where the level in force is higher
+    line.add_metadata("level", os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO"))
+    line.add_metadata("timestamp", datetime.now(UTC).isoformat())
+    line.flush_metrics()
