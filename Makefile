@@ -8,9 +8,9 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait, so three workers more than cores keep these busy; every worker costs 10 seconds to load the tests.
+# Many tests wait, so one worker more than cores keeps these busy; every worker costs 9 seconds to load the tests.
 # In the order of the folders, which begins with the longest: at the end, short ones keep all workers busy.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help setup demo screens test long check static format format-check lint types imports openapi lock clean
 

@@ -41,4 +41,4 @@ def test_an_exploration_in_a_deployment_makes_few_requests(
     assert counts.total <= 43
     assert counts.requests["dynamodb TransactWriteItems"] <= 17
     assert counts.requests["s3 PutObject"] <= 5
-    assert counts.write_units <= 229
+    assert counts.write_units <= 231

@@ -73,7 +73,7 @@ def test_the_words_of_the_report_are_shown_as_they_come(idea: Idea) -> None:
 def test_an_exploration_is_shown(idea: Idea, done: str) -> None:
     code, out, _ = idea("status", done)
     assert code == 0
-    assert "completed after 3 steps" in out
+    assert "completed after 2 steps" in out
 
     assert idea("status", done, "--quiet")[1] == "completed\n"
     assert json.loads(idea("status", done, "--json")[1])["id"] == done

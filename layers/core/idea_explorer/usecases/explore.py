@@ -13,7 +13,7 @@ from idea_explorer.agent.tool_calls import (
 )
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import ArgumentValidator
-from idea_explorer.agent.verification import Judge, ReportReader, Verifier
+from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
@@ -24,9 +24,9 @@ from idea_explorer.domain.events import (
     RunFinished,
     StatusChanged,
 )
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.models import VERIFIER, ModelChoice
+from idea_explorer.domain.models import ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.ports import EventSink
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
@@ -52,7 +52,6 @@ from idea_explorer.usecases.outcome import (
     receipt_for,
     stats_of,
 )
-from idea_explorer.usecases.plan_progress import QuestionSink
 from idea_explorer.usecases.progress import ProgressSink
 from idea_explorer.usecases.related import find_related
 from idea_explorer.usecases.run_context import RunContext, pin_commit
@@ -200,13 +199,14 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
     progress = ProgressSink(exploration, context.transcript, context.sink, deps)
     sink: EventSink = FanOutSink([context.sink, progress])
     if request.plans and not exploration.has_branches:
+        from idea_explorer.usecases.plan_progress import QuestionSink
+
         sink = QuestionSink(sink, context.transcript)
-    verifier = _verifier(exploration, context)
+    verifier = context.verifier_for(exploration)
     budget = context.budget_for(exploration, context.state.opening.model_id)
     if exploration.has_branches and verifier and verifier.judge:
-        budget = budget.hold(
-            VERIFICATION_USD
-        )  # what branches and the report cost never prevents it
+        # what branches and the report cost never prevents it
+        budget = budget.hold(VERIFICATION_USD)
     runner = ToolLimiter(ToolRetrier(ToolExecutor(log), clock, log, deadline), deadline)
     tools: Caller = ArgumentValidator(toolset, runner, log)
     if request.plans and WRITE_PLAN in toolset.tools:
@@ -226,21 +226,6 @@ def _agent(exploration: Exploration, toolset: Toolset, context: RunContext) -> A
         read_transcript=toolset.read_transcript,
         divide=lambda state: divide(exploration, state, budget, deadline),
     )
-
-
-def _verifier(exploration: Exploration, context: RunContext) -> Verifier | None:
-    """Without a priced model to judge with, only rules verify; so does an offline run. The findings of a
-    branch are verified with the report that is written from them."""
-    if exploration.branch_of or not exploration.request.spec.verifies:
-        return None
-    policy, engine = context.deps.policy, context.engine
-    model_id = policy.model_ids.get(VERIFIER, OFFLINE)
-    price = policy.prices.get(model_id)
-    offline = OFFLINE in {model_id, context.state.opening.model_id}
-    judge = (
-        None if price is None or offline else Judge(model_id, price, policy.profiles.get(model_id))
-    )
-    return Verifier(engine.model, judge, exploration.run.limit_usd, context.reader)
 
 
 def _conclude(exploration: Exploration, finish: Finish, context: RunContext) -> Exploration:

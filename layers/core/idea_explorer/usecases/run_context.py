@@ -6,9 +6,10 @@ from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.state import State
-from idea_explorer.agent.verification import ReportReader
+from idea_explorer.agent.verification import Judge, ReportReader, Verifier
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.models import VERIFIER
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.cancel import is_cancelled
 from idea_explorer.usecases.deps import Deps
@@ -41,6 +42,19 @@ class RunContext:
             search_tokens=self.engine.search_tokens,
             prices=self.deps.policy.prices,
         )
+
+    def verifier_for(self, exploration: Exploration) -> Verifier | None:
+        """Without a priced model to judge with, only rules verify; so does an offline run. The findings of a
+        branch are verified with the report that is written from them."""
+        if exploration.branch_of or not exploration.request.spec.verifies:
+            return None
+        policy = self.deps.policy
+        model_id = policy.model_ids.get(VERIFIER, OFFLINE)
+        price = policy.prices.get(model_id)
+        judge = None
+        if price is not None and OFFLINE not in {model_id, self.state.opening.model_id}:
+            judge = Judge(model_id, price, policy.profiles.get(model_id))
+        return Verifier(self.engine.model, judge, exploration.run.limit_usd, self.reader)
 
     def call_until_reachable(self, call: Callable[[], T], exploration: Exploration) -> T:
         """Call, and call again while the run has time for that and is not cancelled."""

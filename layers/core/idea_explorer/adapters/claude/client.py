@@ -4,7 +4,7 @@ The SDK's own retries are off, because it sleeps as long as the server says and 
 stream may send nothing but pings for minutes; only the deadline, a cancel or a dead connection ends it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -13,11 +13,12 @@ from typing import Any
 import anthropic
 import httpx2
 
+from idea_explorer.adapters.claude.requests import make_body, make_headers
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
 from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
-from idea_explorer.domain.json import Block, JsonObject, dump_json
+from idea_explorer.domain.json import dump_json
 from idea_explorer.domain.retry import parse_retry_after
 from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 
@@ -29,8 +30,6 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 SYSTEM: errors.ErrorCode = "AI_SERVICE_UNAVAILABLE"
 # A response that has started says what it has cost so far; one that has not counts at its maximum.
 GRACE_SECONDS = 0.5
-CACHE: Block = {"type": "ephemeral"}
-EFFORT_BETA = "mid-conversation-output-config-2026-07-01"  # allows changes of effort
 TOO_LONG = ("prompt is too long", "exceed context limit")  # in the message of a 400
 NO_CREDIT = "credit balance is too low"  # in the message of a 400 too
 
@@ -121,8 +120,8 @@ class Claude:
             # the events are needed as they came
             return self.client.post(
                 "/v1/messages",
-                content=dump_json(_body(request)),  # much faster than the SDK's own encoder
-                options={"headers": _headers(request), "timeout": timeout},
+                content=dump_json(make_body(request)),  # much faster than the SDK's own encoder
+                options={"headers": make_headers(request), "timeout": timeout},
                 cast_to=object,
                 stream=True,
                 stream_cls=anthropic.Stream[Any],
@@ -155,70 +154,6 @@ class Claude:
 def _http_client() -> httpx2.Client:
     """As the SDK would make it, but with the certificates that all our clients share."""
     return anthropic.DefaultHttpxClient(verify=certificates(of_environment=True))
-
-
-def _body(request: ModelRequest) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "model": request.model_id,
-        "max_tokens": request.max_tokens,
-        "system": _cached(request.system),
-        "messages": _cached_messages(request.messages, request.paused_at),
-        "stream": True,
-    }
-    if request.tools:
-        body["tools"] = list(request.tools)
-        body["tool_choice"] = {"type": "none" if request.tools_off else "auto"}
-    if request.thinking is not None:
-        body["thinking"] = request.thinking
-    config: dict[str, Any] = {}
-    if request.effort is not None:
-        config["effort"] = request.effort
-    if request.schema is not None:
-        config["format"] = {"type": "json_schema", "schema": request.schema}
-    return body | {"output_config": config} if config else body
-
-
-def _headers(request: ModelRequest) -> dict[str, str]:
-    changes_effort = any("output_config" in message for message in request.messages)
-    return {"anthropic-beta": EFFORT_BETA} if changes_effort else {}
-
-
-def _cached(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks with a cache breakpoint on the last, up to which the next request reads the cache."""
-    return [*blocks[:-1], {**blocks[-1], "cache_control": CACHE}] if blocks else []
-
-
-def _cached_messages(
-    messages: Sequence[JsonObject], paused_at: tuple[int, int] | None
-) -> list[JsonObject]:
-    """Breakpoints on the end, on our last turns, and where the model paused before.
-
-    The cache is looked up at most 20 blocks back from a breakpoint. Where the request before had its last
-    one, the cache is found however many blocks came in between.
-    """
-    marked = list(messages)
-    last = len(messages) - 1
-    is_paused = messages[last]["role"] == "assistant"
-    user_turns = [index for index, message in enumerate(messages) if message["role"] == "user"]
-    for index in {*user_turns[-1 if is_paused else -2 :], *([last] if is_paused else [])}:
-        marked[index] = _mark(messages[index])
-    if paused_at is not None:
-        turn, blocks = paused_at
-        marked[turn] = _mark(marked[turn], blocks)
-    return marked
-
-
-def _mark(message: JsonObject, end: int | None = None) -> JsonObject:
-    """The message with a breakpoint on the last block before `end`, unless that is thinking, which cannot
-    have one."""
-    content = message["content"]
-    assert isinstance(content, list)
-    blocks = [block for block in content if isinstance(block, dict)]
-    before = blocks[:end]
-    last = before[-1].get("type") if before else "thinking"
-    if last in {"thinking", "redacted_thinking"}:
-        return message
-    return {**message, "content": [*_cached(before), *blocks[len(before) :]]}
 
 
 @contextmanager
