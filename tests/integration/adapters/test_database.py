@@ -228,6 +228,23 @@ def test_nobody_who_reads_waits_for_a_thread_that_writes(tmp_path: Path) -> None
         assert other.submit(db.rows, query).result(10) == [("a",), ("b",)]
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_file_that_was_removed_or_replaced_is_read_as_it_is_written(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    path = tmp_path / "a.db"
+    db = Database(path, SCHEMA)
+    db.execute("INSERT INTO words VALUES (?)", ["a"])
+    with ThreadPoolExecutor(1) as other:
+        with db.transaction():
+            path.unlink()
+            if is_replaced:
+                sqlite3.connect(path).execute("CREATE TABLE words (word)").connection.close()
+            read = other.submit(db.rows, "SELECT word FROM words")
+        assert read.result(10) == [("a",)]
+    assert path.exists() is is_replaced
+
+
 READ_FOR_EVER = f"""
 import sys, threading
 from pathlib import Path

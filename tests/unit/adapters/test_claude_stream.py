@@ -155,3 +155,33 @@ def test_a_deadline_is_seen_while_only_pings_arrive(
         list(events)
 
     assert least <= time.monotonic() - began < least + 5
+
+
+@pytest.mark.parametrize("first", [PING, b": alive\n\n", BEGUN[:20]])
+def test_a_response_that_begins_in_the_grace_period_is_read_before_the_deadline_ends_it(
+    first: bytes,
+) -> None:
+    """Its first event says what the request has cost."""
+
+    def check() -> None:
+        raise TimeoutError
+
+    def late() -> Iterator[bytes]:
+        yield first
+        time.sleep(0.1)
+        yield BEGUN[20:] if first == BEGUN[:20] else BEGUN
+        yield from endless()
+
+    reader = StreamReader(
+        lambda: cast("Any", Stream(Response(cast("Any", late())))),
+        check,
+        lambda: None,
+        grace_seconds=60.0,
+        after_read=check,
+    )
+    seen: list[object] = []
+
+    with pytest.raises(TimeoutError), reader as events:
+        seen.extend(events)
+
+    assert seen

@@ -242,3 +242,32 @@ def test_what_an_earlier_version_had_taken_is_due_once_its_time_is_over(world: W
     world.queue.release_lost()
 
     assert world.take().exploration_id == FIRST
+
+
+def test_a_job_that_was_put_back_cannot_be_left(world: World) -> None:
+    """As when a process is told to end at the moment at which a job fails."""
+    world.queue.send(FIRST, 1)
+    job = world.take()
+    world.queue.put_back(job)
+
+    world.queue.leave(job)
+
+    assert world.take().attempts == 2
+
+
+def test_a_lone_job_that_is_not_due_stops_nobody(world: World) -> None:
+    worker = world.another()
+    worker.send(FIRST, 1)
+    worker.send(SECOND, 1)
+    world.take(worker)
+    world.take(worker)
+    worker.close()
+    world.queue.release_lost()
+    world.queue.put_back(world.take(), delay_seconds=3_600)
+    world.queue.done(world.take())
+    world.clock.pass_time(ALONE_WAIT_SECONDS + 1)
+
+    world.queue.send(THIRD, 1)
+    world.queue.send(THIRD, 2)
+
+    assert [world.take().run, world.take().run] == [1, 2]

@@ -91,3 +91,16 @@ def test_a_turn_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
         conversation.follow(ENTRIES[:count])
     # system prompt, tools, the user's turn, the change of effort, two answers and a result: each once
     assert len(measured) == 7
+
+
+def test_a_pause_in_a_turn_that_was_dropped_is_forgotten() -> None:
+    conversation = Conversation()
+    entries: list[AnyEntry] = [
+        ENTRIES[0],
+        _answer(_text("\n"), stop="pause_turn"),
+        _answer(_call("a")),
+        Instruction(purpose="write", reason="deadline", text="Write now."),
+    ]
+    for count in range(1, len(entries) + 1):
+        grown = conversation.follow(entries[:count])
+    assert grown.paused_at is None or grown.paused_at[0] < len(grown.turns)

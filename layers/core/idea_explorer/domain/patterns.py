@@ -12,6 +12,8 @@ class _LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # such as those that copying looks for
+            raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
         # found without this method from now on
         self.__dict__.update({method: getattr(compiled, method) for method in _METHODS})

@@ -8,7 +8,9 @@ from idea_explorer.domain.report_text import has_heading, strip_preamble
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.transcript import (
     AnyEntry,
+    ApprovalsDecided,
     BranchesFinished,
+    ConversationRestarted,
     Instruction,
     ModelCallFailed,
     ModelCallFinished,
@@ -16,7 +18,7 @@ from idea_explorer.domain.transcript import (
     ToolsRan,
     VerificationFinished,
 )
-from idea_explorer.domain.turns import find_documents, find_last_turn
+from idea_explorer.domain.turns import find_documents
 
 FINDINGS = "Findings"
 MAX_HEADING = 200
@@ -28,13 +30,13 @@ _UNSAFE_IN_LINK = str.maketrans({"(": "%28", ")": "%29", " ": "%20", "<": "%3C",
 
 def read_final_turn(entries: Sequence[AnyEntry]) -> str:
     """The text of the whole final turn, including paused and continued parts, with citations as links."""
-    content = [block for answer in find_last_turn(entries) for block in answer.content]
+    content = [block for answer in _find_last_turn(entries) for block in answer.content]
     return render_citations(content, find_documents(entries)).strip()
 
 
 def read_report(entries: Sequence[AnyEntry]) -> str:
     """The text of the final turn, unless it only announces tool calls."""
-    last = find_last_turn(entries)
+    last = _find_last_turn(entries)
     return "" if _only_announces_calls(last, find_documents(entries)) else read_final_turn(entries)
 
 
@@ -161,3 +163,23 @@ def render_citations(content: Sequence[Block], documents: Sequence[CitedDocument
 def _cited_targets(block: Block, documents: Sequence[CitedDocument]) -> list[str]:
     targets = (target for target, _ in read_citations(block, documents))
     return list(dict.fromkeys(target.translate(_UNSAFE_IN_LINK) for target in targets))
+
+
+def _find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
+    """The answers of the model's last turn: several if it was paused or continued."""
+    turn: list[ModelCallFinished] = []
+    for entry in entries:
+        match entry:
+            case ModelCallFinished():
+                turn.append(entry)
+            case (
+                Opening()
+                | ConversationRestarted()
+                | ToolsRan()
+                | ApprovalsDecided()
+                | BranchesFinished()
+            ):
+                turn = []
+            case Instruction() if entry.purpose != "continue" or entry.again:
+                turn = []
+    return turn

@@ -92,14 +92,15 @@ class Conversation:
             case ToolsRan():
                 self._add_results(entry.results)
             case ApprovalsDecided():
-                self._add_results(
-                    _sort_by_call([*self._waiting, *entry.results], _blocks(turns[-1]))
-                )
+                results = [*self._waiting, *entry.results]
+                self._add_results(_sort_by_call(results, _blocks(turns[-1])))
                 self._waiting = []
             case BranchesFinished():
                 _extend(turns, "user", entry.content)
             case Instruction():
                 _drop_unanswered_calls(turns)
+                if self._paused_at and self._paused_at[0] >= len(turns):  # the turn was dropped
+                    self._paused_at = None
                 _extend(turns, "user", [*entry.attached, {"type": "text", "text": entry.text}])
                 if entry.effort:
                     turns.append(_effort_change(entry.effort))
@@ -164,22 +165,6 @@ def _drop_result_citations(block: Block) -> Block:
     citations = citations_of(block)
     rest = [c for c in citations if c.get("type") != IN_SEARCH_RESULT]
     return block if len(rest) == len(citations) else {**block, "citations": [*rest]}
-
-
-def find_last_turn(entries: Sequence[AnyEntry]) -> list[ModelCallFinished]:
-    """The answers of the model's last turn: several if it was paused or continued."""
-    turn: list[ModelCallFinished] = []
-    for entry in entries:
-        match entry:
-            case ModelCallFinished():
-                turn.append(entry)
-            case Opening() | ConversationRestarted() | ToolsRan() | ApprovalsDecided():
-                turn = []
-            case BranchesFinished():
-                turn = []
-            case Instruction() if entry.purpose != "continue" or entry.again:
-                turn = []
-    return turn
 
 
 def find_documents(entries: Sequence[AnyEntry]) -> list[CitedDocument]:

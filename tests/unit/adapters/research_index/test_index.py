@@ -331,3 +331,15 @@ def test_names_that_are_not_utf_8_are_listed_as_they_are_shown() -> None:
     index = index_of({"caf\udce9.md": "# Coffee", "a\nb.md": "# Break"})
     assert [info.path for info in index.list()] == ["a%0Ab.md", "caf%E9.md"]
     assert titles(index, "coffee") == {"Coffee"}
+
+
+def test_a_document_that_was_published_a_moment_ago_is_found_by_its_name() -> None:
+    """Even among many, which are looked at in the background."""
+    documents = Documents({f"{number}.md": f"# Tea {number}" for number in range(150)})
+    index = DocumentIndex(documents)
+    titles(index)
+    documents.texts["new.md"] = "---\nexploration_id: e2\n---\n\n# New"
+
+    assert index.find_document("ideas/new.md")
+    documents.texts["newer.md"] = "---\nexploration_id: e3\n---\n\n# Newer"
+    assert index.find_exploration("e3")

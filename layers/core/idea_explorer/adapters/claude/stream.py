@@ -100,7 +100,10 @@ class StreamReader:
             yield item
             if self._received.empty():
                 self._catch_up()
-            self._after_read()
+            if (
+                self._begun
+            ):  # else the grace period says how long what has been asked is worth waiting for
+                self._after_read()
 
     def _describe_error(self, data: bytes) -> anthropic.APIStatusError:
         assert self._stream is not None

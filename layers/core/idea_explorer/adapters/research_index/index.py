@@ -47,6 +47,11 @@ class Queries:
     def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
         raise NotImplementedError
 
+    def _ask_twice(self, question: Callable[[Database], T | None]) -> T | None:
+        """For what may have been published a moment ago."""
+        found = self._ask(question)
+        return self._ask(question, AsOf.NOW) if found is None else found
+
     def find_similar(self, idea: str) -> list[Similar]:
         return self._ask(lambda db: queries.find_similar(db, idea))
 
@@ -55,10 +60,10 @@ class Queries:
         return self._ask(lambda db: queries.find_existing(db, idea, mode), AsOf.NOW)
 
     def find_exploration(self, exploration_id: str) -> IndexEntry | None:
-        return self._ask(lambda db: queries.find_exploration(db, exploration_id))
+        return self._ask_twice(lambda db: queries.find_exploration(db, exploration_id))
 
     def find_document(self, path: str) -> IndexEntry | None:
-        return self._ask(lambda db: queries.find_document(db, path))
+        return self._ask_twice(lambda db: queries.find_document(db, path))
 
     def list_documents(
         self, search: str, limit: int, offset: int

@@ -1,5 +1,6 @@
 """One SQLite file, shared by the threads of a process and by processes."""
 
+import os
 import sqlite3
 import threading
 import weakref
@@ -43,12 +44,13 @@ class Database:
             self._connection.execute(f"PRAGMA cache_size = -{CACHE_KILOBYTES}")
             self._connection.executescript(schema)
             self._connection.execute(DO_NOT_WAIT)
+            self._path = path.absolute() if path else None
+            self._file = self._path.stat() if self._path else None
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(
                 f"The store {path} cannot be opened: {error}.",
                 hint="Choose a folder you may write to with IDEA_RESEARCH_DIR.",
             ) from error
-        self._path = path
         self._lock = threading.RLock()
         self._reader: sqlite3.Connection | None = None
         self._reader_lock = threading.RLock()
@@ -62,11 +64,11 @@ class Database:
             _execute(self._connection, "BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                _execute(self._connection, "COMMIT")
             except BaseException:
                 if self._connection.in_transaction:  # a full disk ends it by itself
                     self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def write(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Run an action in a transaction, all or nothing, and return its result. What other threads want to
@@ -113,19 +115,36 @@ class Database:
         reads has to wait for that."""
         with self._reader_lock:
             if self._reader is None:
-                self._reader = _connect(self._path)
-                self._reader.execute(DO_NOT_WAIT)
-                weakref.finalize(self, _close, self._reader, self._reader_lock)
-            return _execute(self._reader, query, values).fetchall()
+                self._reader = self._open_reader()
+            if self._reader is not None:
+                return _execute(self._reader, query, values).fetchall()
+        with self._lock:
+            return _execute(self._connection, query, values).fetchall()
+
+    def _open_reader(self) -> sqlite3.Connection | None:
+        """None if the file was removed or replaced, or no more files can be opened."""
+        assert self._path is not None
+        try:
+            reader = _connect(self._path, "?mode=ro")
+            reader.execute(DO_NOT_WAIT)
+            is_same = self._file is not None and os.path.samestat(self._path.stat(), self._file)
+        except (OSError, sqlite3.Error):
+            return None
+        if not is_same:
+            reader.close()
+            return None
+        weakref.finalize(self, _close, reader, self._reader_lock)
+        return reader
 
     def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
         rows = self.rows(query, values)
         return rows[0] if rows else None
 
 
-def _connect(path: Path | None) -> sqlite3.Connection:
+def _connect(path: Path | None, options: str = "") -> sqlite3.Connection:
     return sqlite3.connect(
-        path or ":memory:",
+        path.absolute().as_uri() + options if path else ":memory:",
+        uri=True,
         timeout=BUSY_TIMEOUT_SECONDS,
         isolation_level=None,
         check_same_thread=False,

@@ -33,7 +33,9 @@ SELECT number FROM work LEFT JOIN jobs_alone USING (number)
 WHERE {_IS_DUE} AND (
     NOT EXISTS (SELECT 1 FROM held) OR (
         since IS NULL AND NOT EXISTS (SELECT 1 FROM held WHERE since IS NOT NULL)
-        AND NOT EXISTS (SELECT 1 FROM work JOIN jobs_alone USING (number) WHERE NOT taken AND since <= ?3)
+        AND NOT EXISTS (
+            SELECT 1 FROM work JOIN jobs_alone USING (number) WHERE NOT taken AND due <= ?1 AND since <= ?3
+        )
     )
 )
 ORDER BY due, number LIMIT 1"""  # noqa: S608  our own text
@@ -44,6 +46,10 @@ _TAKEN = "SELECT number, worker, due, taken FROM work LEFT JOIN claims USING (nu
 _RELEASE = """
 UPDATE work SET taken = 0 WHERE number = ?1 AND taken AND NOT EXISTS
     (SELECT 1 FROM claims WHERE number = ?1 AND worker IS NOT ?2)"""
+# unless it was put back meanwhile
+_LEAVE = """
+UPDATE work SET attempts = attempts - 1, taken = ?1 WHERE number = ?2 AND EXISTS
+    (SELECT 1 FROM claims WHERE number = ?2 AND worker = ?3)"""
 _UNCOUNT = "UPDATE work SET attempts = attempts - 1 WHERE number = ?"
 _FORGET = "DELETE FROM claims WHERE number = ? AND worker IS ?"
 
@@ -122,8 +128,7 @@ class LocalQueue(StoreFile):
             db.execute("DELETE FROM claims WHERE number = ?", (job.number,))
 
     def leave(self, job: Job) -> None:
-        query = "UPDATE work SET attempts = attempts - 1, taken = ? WHERE number = ?"
-        self._db.execute(query, (LEFT, job.number))
+        self._db.execute(_LEAVE, (LEFT, job.number, self._worker))
 
     def done(self, job: Job) -> None:
         with self._db.transaction() as db:
