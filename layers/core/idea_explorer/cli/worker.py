@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -28,6 +29,7 @@ LOST_SECONDS = 10  # after which a queued exploration without a job was lost in 
 # Recovery reads every run that is open, so with a long queue it pauses for longer than its usual second.
 RECOVERY_SHARE = 0.1  # of the time
 MAX_RECOVERY_PAUSE = 10.0
+LEAVE_SECONDS = 2.0  # for the jobs to be left to the next start, when the server has died
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # a terminal sends these to the server too, which then stops its workers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    threading.Thread(target=_end_with_server, daemon=True).start()
+    threading.Thread(target=_end_with_server, args=[stopped], daemon=True).start()
     try:
         with _workers(parsed):
             stopped.wait()
@@ -56,9 +58,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _end_with_server() -> None:
+def _end_with_server(stopped: threading.Event) -> None:
     """Without the server nobody stops this process. What it has taken is free once it has ended."""
     os.read(sys.stdin.fileno(), 1)  # past Python's buffer, whose lock would end with an error
+    stopped.set()
+    time.sleep(LEAVE_SECONDS)
     os._exit(1)
 
 
