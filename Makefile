@@ -170,7 +170,11 @@ faults: $(DEV) ## Sixty failures of external services, one at a time
 
 .PHONY: load benchmark admission
 load: $(DEV) ## Fifty concurrent publishers, publishers killed at every call, memory use with hostile pages
-	@$(BIN)/pytest tests/integration -m slow -s
+	@$(BIN)/pytest tests/integration -m slow -s --ignore tests/integration/cli
+
+.PHONY: terminal
+terminal: $(DEV) ## Every promise of the command line in a real shell and a real terminal; about two minutes
+	@$(BIN)/pytest tests/integration/cli/test_sessions.py -m 'slow or long' -n $(WORKERS)
 
 .PHONY: connections
 connections: $(DEV) ## 2,000 idle connections and 100 slow bodies against 'idea serve', while others use it
