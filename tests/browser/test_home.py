@@ -134,6 +134,8 @@ def test_a_verdict_of_the_offline_model_is_none(tab: Browser, stage: Stage) -> N
     tab.press("No verdict", ".choice")
     tab.until(lambda: rows(tab) == ["Bees"], "the idea without a verdict")
     assert "STRONG YES" not in tab.text()
+    tab.type("#search", "strong yes")
+    tab.sees("No matches")
 
 
 def test_an_empty_home_offers_samples_that_start_nothing(tab: Browser, stage: Stage) -> None:

@@ -76,6 +76,14 @@ def test_what_the_offline_model_wrote_is_not_reused_where_a_model_can_be_asked(a
     assert api.post("/explorations", body).status == 202
 
 
+def test_what_a_model_added_to_it_is_reused(api: Api) -> None:
+    begun = DOCUMENT.replace("model: sonnet", "model: offline")
+    updated = f"{begun}\n## Update - 2026-11-17\n\nHotels pay for honey.\n"
+    api.document(PATH.removeprefix("ideas/"), updated)
+    body = {"idea": "Beehives on city rooftops", "if_exists": "reuse"}
+    assert api.post("/explorations", body).json["reused"] == PATH
+
+
 def test_a_submission_is_told_what_is_similar(known: Api) -> None:
     near = known.post("/explorations", {"idea": "Rooftop beehives for city hotels"}).json
     far = known.post("/explorations", {"idea": "Submarine cable maintenance"}).json

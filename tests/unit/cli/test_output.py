@@ -12,7 +12,7 @@ from idea_explorer.cli.output import (
     suggest_resume,
 )
 from idea_explorer.domain.claims import Verification
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Receipt, Stats, Status
@@ -51,6 +51,17 @@ def test_a_run_that_costs_nothing_has_no_limit_to_show() -> None:
     assert format_details(paid.model_copy(update={"max_cost_usd": 2.0}), "ID")[2].startswith(
         "$0.0100 of $2.00 · "
     )
+
+
+def test_a_verdict_of_the_offline_model_is_none() -> None:
+    judged = ended("completed").model_copy(update={"verdict": "PIVOT"})
+    offline = judged.model_copy(update={"model": OFFLINE})
+
+    assert "PIVOT" in format_details(judged, "ID")
+    assert format_summary(judged, RAN).startswith("completed · PIVOT\n")
+    assert "no verdict (offline)" in format_details(offline, "ID")
+    assert "PIVOT" not in format_details(offline, "ID")
+    assert format_summary(offline, RAN).startswith("completed · no verdict (offline)\n")
 
 
 def test_a_status_is_said_in_words() -> None:

@@ -237,12 +237,28 @@ def test_a_search_shows_the_text_of_a_document_and_not_its_front_matter(
     assert "idea:" not in hit["excerpt"]
 
 
-def test_a_model_does_not_find_what_the_offline_model_wrote(root: Path) -> None:
-    (root / "ideas" / "harbour.md").write_text(
-        "---\nidea: A zeppelin\nmodel: offline\n---\n\n# Harbour\n\nA zeppelin lands.\n"
-    )
-    found = answer(root, "search_research", {"query": "zeppelin"})
-    assert (found["results"], found["totalFound"]) == ([], 0)
+OFFLINE = "---\nidea: A zeppelin\nmodel: offline\n---\n\n# Zeppelin\n\nA zeppelin lands.\n"
+
+
+@pytest.mark.parametrize("limit", [1, 20])
+def test_a_model_finds_research_however_much_the_offline_model_wrote(
+    root: Path, limit: int
+) -> None:
+    (root / "ideas" / "harbour.md").write_text("# Harbour\n\nA mast for a zeppelin, and a crane.\n")
+    for number in range(5):
+        (root / "ideas" / f"zeppelin-{number}.md").write_text(OFFLINE)
+    found = answer(root, "search_research", {"query": "zeppelin", "limit": limit})
+    assert [hit["path"] for hit in found["results"]] == ["harbour.md"]
+    assert found["totalFound"] == 1
+
+
+def test_what_a_model_added_to_a_document_of_the_offline_model_is_found(root: Path) -> None:
+    path = root / "ideas" / "zeppelin.md"
+    path.write_text(OFFLINE)
+    assert answer(root, "search_research", {"query": "zeppelin"})["results"] == []
+    path.write_text(f"{OFFLINE}\n## Update - 2026-11-17\n\nA zeppelin needs a mast.\n")
+    (hit,) = answer(root, "search_research", {"query": "zeppelin"})["results"]
+    assert hit["path"] == "zeppelin.md"
 
 
 @pytest.mark.parametrize("query", ['"', "AND OR NOT", "bees*", "(", "col:x", "'; DROP TABLE docs"])

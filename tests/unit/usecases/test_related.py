@@ -27,6 +27,7 @@ Students in Leeds drink more tea than coffee.
 
 Rents doubled in a year ⚠ unverified.
 """
+WRITTEN_OFFLINE = f"---\nidea: {IDEA}\nmodel: offline\n---\n\n{EARLIER}"
 CITING = says("# Tea\n\nStudents [drink tea](../2026-01-02-tea/research.md).")
 
 
@@ -62,6 +63,20 @@ def test_what_the_offline_model_wrote_is_no_related_research(tmp_path: Path) -> 
     bench.with_model(model := scripted([says("# Tea")]))
     bench.explore(IDEA)
     assert "Related research" not in str(model.requests[0].messages)
+
+
+def test_no_amount_of_it_hides_related_research(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, model := scripted([says("# Tea")]))
+    bench.write("tea/research.md", EARLIER)
+    for number in range(5):
+        bench.write(f"offline-{number}/research.md", WRITTEN_OFFLINE)
+    updated = f"{WRITTEN_OFFLINE}\n## Update - 2026-11-17\n\nRents fell.\n"
+    bench.write("updated/research.md", updated)
+    bench.explore(IDEA)
+    _, listed = last_texts(model.requests[0])
+    assert "document: tea/research.md" in listed
+    assert "document: updated/research.md" in listed
+    assert "offline-" not in listed
 
 
 def test_without_related_research_nothing_is_said_about_it(tmp_path: Path) -> None:

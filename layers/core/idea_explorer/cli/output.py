@@ -14,7 +14,7 @@ from idea_explorer.api.views import Details, Summary
 from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.exploration import Delivery
+from idea_explorer.domain.exploration import OFFLINE, Delivery
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
@@ -82,8 +82,7 @@ def format_details(details: Details, name: str) -> list[str]:
         _format_progress(details),
         f"{format_cost(details.cost_usd)}{budget} · started {format_age(details.created_at)} ago",
     ]
-    if details.verdict:
-        lines.append(unescape_prose(details.verdict))
+    lines += _format_verdict(details)
     if place := details.links.published or details.path:
         lines.append(place)
     if details.failure:
@@ -195,9 +194,15 @@ def format_summary(details: Details, stats: Stats) -> str:
         parts.append(f"up to {format_cost(stats.unconfirmed_usd)} of it for interrupted calls")
     if stats.private_text_read and TOOLSETS[details.toolset].takes("allow_fetch_after_private"):
         parts.append("read private text (idea help privacy)")
-    verdict = [unescape_prose(details.verdict)] if details.verdict else []
-    head = [name_status(details.status), *verdict]
+    head = [name_status(details.status), *_format_verdict(details)]
     return f"{' · '.join(head)}\n{' · '.join(parts)}"
+
+
+def _format_verdict(details: Details) -> list[str]:
+    """The offline model repeats the verdicts of other documents: it has none."""
+    if not details.verdict:
+        return []
+    return ["no verdict (offline)" if details.model == OFFLINE else unescape_prose(details.verdict)]
 
 
 def _format_calls(stats: Stats) -> str:
@@ -288,10 +293,7 @@ def wrap(text: str, width: int | None, indent: int) -> list[str]:
     """The text in lines of this width, broken between words only."""
     if width is None:
         return [text]
+    margin = " " * indent
     return textwrap.wrap(
-        text,
-        width,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
     )

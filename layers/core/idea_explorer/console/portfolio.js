@@ -83,7 +83,7 @@ export async function showPortfolio(root, query, signal) {
 
 	const fits = (item) => {
 		const wanted = search.value.trim().toLowerCase();
-		const text = `${item.title ?? ""} ${item.idea} ${item.verdict ?? ""}`.toLowerCase();
+		const text = `${item.title ?? ""} ${item.idea} ${verdictOf(item) ?? ""}`.toLowerCase();
 		return (!stale.checked || isOld(item)) && text.includes(wanted);
 	};
 	const hasVerdict = (item) => !verdict || (verdictOf(item) ?? NONE) === verdict;

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.front_matter import (
     FrontMatterError,
     parse_front_matter,
@@ -36,6 +36,12 @@ class ParsedDocument:
     matter: dict[str, str]
     body: str
     problem: str = ""  # why the front matter was ignored; whoever reads the document logs it
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether only the offline model wrote it: it shows what a report looks like, and is no research. An
+        update makes it research, since the front matter names the first writer only."""
+        return self.matter.get("model") == OFFLINE and not _UPDATE_HEADING.search(self.body)
 
 
 def parse_document(text: str) -> ParsedDocument:

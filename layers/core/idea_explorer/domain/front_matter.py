@@ -47,11 +47,6 @@ def cut_front_matter(text: str) -> tuple[str, str]:
     return plain[:end], plain[end:]
 
 
-def is_written_offline(text: str) -> bool:
-    """Whether no model was asked for a document: it only shows what a report would look like."""
-    return "model: offline" in cut_front_matter(text)[0].splitlines()
-
-
 def _find_closing(text: str) -> re.Match[str] | None:
     return _CLOSING.search(text, 4, MAX_FRONT_MATTER) if text.startswith("---\n") else None
 

@@ -12,8 +12,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.documents import UPDATE, parse_document
-from idea_explorer.domain.exploration import OFFLINE
+from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.markdown import remove_markup
@@ -72,7 +71,7 @@ class IndexEntry(DomainModel, frozen=True):
     mode: str = ""
     status: str = ""
     exploration_id: str = ""
-    model: str = ""
+    is_offline: bool = False  # only the offline model wrote it
     terms: tuple[str, ...] = ()
     problem: str = ""  # what of the document could not be read
 
@@ -106,19 +105,18 @@ def index_document(path: str, text: str) -> IndexEntry:
     matter = parsed.matter
     idea = matter.get("idea", "")
     dated = _DATED.search(path)
-    # the offline model repeats the verdicts of other documents; it judges nothing
-    is_offline = matter.get("model") == OFFLINE and UPDATE not in parsed.body
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
-        verdict=None if is_offline else find_verdict(parsed.body),
+        # the offline model repeats the verdicts of other documents; it judges nothing
+        verdict=None if parsed.is_offline else find_verdict(parsed.body),
         date=_field(matter, "date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
         idea_key=hash_idea(idea) if idea else "",
         mode=_field(matter, "mode"),
         status=_field(matter, "status"),
         exploration_id=_field(matter, "exploration_id"),
-        model=_field(matter, "model"),
+        is_offline=parsed.is_offline,
         terms=_find_frequent_terms(remove_markup(parsed.body)),
         problem=parsed.problem and f"front matter ignored: {parsed.problem}",
     )

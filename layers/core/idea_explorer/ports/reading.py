@@ -55,7 +55,8 @@ class ResearchRepository(Protocol):
     def list(self) -> Sequence[DocumentInfo]: ...
 
     def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
-        """The documents with words of the query, best first, and how many there are at all."""
+        """The documents with words of the query, best first, and how many there are at all. What only the
+        offline model wrote is no research, and left out of both."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,8 +150,9 @@ class ResearchIndex(Protocol):
     """What is known of every document. What a person may read is decided where documents are read: an
     index may be older than they are. Raises ExternalError where it cannot be brought up to date."""
 
-    def find_similar(self, idea: str) -> list[Similar]:
-        """The documents that are nearest to an idea, best first."""
+    def find_similar(self, idea: str, *, with_offline: bool = True) -> list[Similar]:
+        """The documents that are nearest to an idea, best first; with or without those that only the offline
+        model wrote."""
 
     def find_existing(self, idea: str, mode: str) -> IndexEntry | None:
         """The newest completed research on this very idea in this mode."""

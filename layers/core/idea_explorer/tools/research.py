@@ -25,7 +25,7 @@ from idea_explorer.domain.errors import (
     SizeUnknownError,
     ToolError,
 )
-from idea_explorer.domain.front_matter import cut_front_matter, is_written_offline
+from idea_explorer.domain.front_matter import cut_front_matter
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import (
     MAX_RESEARCH_PATH,
@@ -128,8 +128,7 @@ def research_tools(
 
 @dataclass
 class ResearchCalls:
-    """The tools over one repository. What the offline model wrote is no research to build on: a search leaves
-    it out."""
+    """The tools over one repository."""
 
     repository: ResearchRepository
 
@@ -187,11 +186,9 @@ class ResearchCalls:
             found, total = self.repository.search(arguments.query, arguments.limit)
         except ExternalError as error:
             raise _tool_error(error, f"Failed to search research: {error.sentence}") from error
-        wanted = [each for each in found if not is_written_offline(each.text)]
-        total -= len(found) - len(wanted)
         hits = [
             SearchHit(each.path, each.title, _cut(each.text, arguments.query), each.score)
-            for each in wanted
+            for each in found
         ]
         results = [self._show(hit) for hit in hits]
         return ToolResult.success(

@@ -5,7 +5,6 @@ from contextlib import suppress
 from idea_explorer.agent.prompts import framework, modes
 from idea_explorer.domain.errors import DocumentError, ExplorerError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.front_matter import is_written_offline
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.related_research import RelatedDocument, describe_document
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES, Continuation, PriorDocument
@@ -16,8 +15,8 @@ def find_related(
     exploration: Exploration, continuation: Continuation | None, deps: Deps
 ) -> list[RelatedDocument]:
     """The nearest documents, best first, without the one that the run continues and without what the offline
-    model wrote, which is no research. A repository that cannot
-    be read now is no reason to fail: the tools may reach it later."""
+    model wrote, which is no research. A repository that cannot be read now is no reason to fail: the tools
+    may reach it later."""
     if not exploration.request.spec.publishes_documents:
         return []
     words = _question_words()
@@ -26,13 +25,12 @@ def find_related(
     try:
         if (research := deps.research()) is None:
             return []
-        for similar in deps.index().find_similar(exploration.request.idea):
+        for similar in deps.index().find_similar(exploration.request.idea, with_offline=False):
             if similar.path != shown:
                 path = ResearchPath(similar.path.removeprefix(f"{RESEARCH_ROOT}/"))
                 with suppress(DocumentError):  # it was removed since, or is no longer readable
                     text = research.read(path, limit=MAX_EARLIER_BYTES).content
-                    if not is_written_offline(text):
-                        related.append(describe_document(similar, text, words))
+                    related.append(describe_document(similar, text, words))
     except ExplorerError as error:
         deps.log.warning(
             "related_research_skipped", explorationId=exploration.id, error=error.sentence

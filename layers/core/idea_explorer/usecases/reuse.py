@@ -43,7 +43,7 @@ def reuse(
     text = load_text(found, deps) if found else None
     if found is None or text is None:
         return None
-    if found.model == OFFLINE and deps.policy.model_ids.get(request.model) != OFFLINE:
+    if found.is_offline and deps.policy.model_ids.get(request.model) != OFFLINE:
         return None
     now = deps.clock.now()
     new = Exploration.new(

@@ -52,8 +52,8 @@ class Queries:
         found = self._ask(question)
         return self._ask(question, AsOf.NOW) if found is None else found
 
-    def find_similar(self, idea: str) -> list[Similar]:
-        return self._ask(lambda db: queries.find_similar(db, idea))
+    def find_similar(self, idea: str, *, with_offline: bool = True) -> list[Similar]:
+        return self._ask(lambda db: queries.find_similar(db, idea, with_offline=with_offline))
 
     def find_existing(self, idea: str, mode: str) -> IndexEntry | None:
         # without it the research is paid for once more

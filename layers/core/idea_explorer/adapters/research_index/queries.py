@@ -33,18 +33,22 @@ from idea_explorer.ports import DocumentInfo, FoundDocument
 MAX_LOOKED_AT = 20_000  # of the places where terms of an idea are, those of the rarest terms first
 MAX_CANDIDATES = 30  # by the words they share with an idea, and by the share of their subject
 
+# without what only the offline model wrote, before the best are chosen, unless ?6
 _CANDIDATES = """
-WITH asked (term, weight) AS (
+WITH left_out (document) AS (SELECT id FROM documents WHERE is_offline AND NOT ?6),
+asked (term, weight) AS (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)
 ),
 scored AS MATERIALIZED (
     SELECT document,
         sum(weight * iif(share > 0, 1.0, ?2)) AS found, sum(weight * share) AS about
-    FROM asked CROSS JOIN terms USING (term) GROUP BY document
+    FROM asked CROSS JOIN terms USING (term) WHERE document NOT IN left_out GROUP BY document
 )
 SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT ?3)
 UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT ?3)
-UNION SELECT id FROM (SELECT id FROM documents WHERE idea_key = ?4 ORDER BY path LIMIT ?5)
+UNION SELECT id FROM (
+    SELECT id FROM documents WHERE idea_key = ?4 AND id NOT IN left_out ORDER BY path LIMIT ?5
+)
 """
 
 # newest first, in the order of the index by_date
@@ -80,10 +84,12 @@ SELECT id FROM shown WHERE NOT EXISTS (
 ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC
 """
 
-# the best matches, and how many there are; weights: a title says more than a name or a word of the text
+# The best matches, and how many there are, without what only the offline model wrote. Weights: a title says
+# more than a name or a word of the text.
 _SEARCH = """
 WITH matches AS MATERIALIZED (
-    SELECT rowid AS document, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words WHERE words MATCH ?1
+    SELECT rowid AS document, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words
+    WHERE words MATCH ?1 AND rowid NOT IN (SELECT id FROM documents WHERE is_offline)
 ),
 best AS (SELECT document, score FROM matches ORDER BY score DESC, document LIMIT ?2)
 SELECT path, texts.title, text, text_hash, score, (SELECT count(*) FROM matches)
@@ -91,15 +97,14 @@ FROM best JOIN documents ON id = document JOIN texts USING (document) ORDER BY s
 """
 
 
-def find_similar(db: Database, idea: str) -> list[Similar]:
+def find_similar(db: Database, idea: str, *, with_offline: bool) -> list[Similar]:
     """Looks closely at the documents that share the rarest words of the idea."""
     asked = extract_query(idea)
     ((total,),) = db.rows("SELECT count(*) FROM documents")
     rare = _choose_rarest(_count(db, asked))
     weights = json.dumps([(term, weigh(number, total)) for term, number in rare])
-    rows = db.rows(
-        _CANDIDATES, (weights, BODY_WEIGHT, MAX_CANDIDATES, hash_idea(idea), MAX_SIMILAR)
-    )
+    limits = (MAX_CANDIDATES, hash_idea(idea), MAX_SIMILAR)
+    rows = db.rows(_CANDIDATES, (weights, BODY_WEIGHT, *limits, with_offline))
     candidates = _load_entries(db, [document for (document,) in rows])
     subjects = {term for entry in candidates for term in entry.subject}
     return rank_similar(idea, candidates, total, dict(_count(db, [*{*asked, *subjects}])))

@@ -20,13 +20,14 @@ CREATE TABLE IF NOT EXISTS files (
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, entry TEXT NOT NULL, entry_hash BLOB NOT NULL,
     text_hash BLOB NOT NULL, idea_key TEXT NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL,
-    exploration_id TEXT NOT NULL, has_problem INTEGER NOT NULL
+    exploration_id TEXT NOT NULL, has_problem INTEGER NOT NULL, is_offline INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS by_path ON documents (path);
 CREATE INDEX IF NOT EXISTS by_date ON documents (coalesce(json_extract(entry, '$.date'), ''), path);
 CREATE INDEX IF NOT EXISTS by_idea ON documents (idea_key, mode, status, path);
 CREATE INDEX IF NOT EXISTS by_exploration ON documents (exploration_id);
 CREATE INDEX IF NOT EXISTS by_problem ON documents (path) WHERE has_problem;
+CREATE INDEX IF NOT EXISTS by_offline ON documents (id) WHERE is_offline;
 CREATE TABLE IF NOT EXISTS terms (
     term TEXT NOT NULL, document INTEGER NOT NULL, share REAL NOT NULL, PRIMARY KEY (term, document)
 ) WITHOUT ROWID;
@@ -130,7 +131,7 @@ class Writer:
         self._remove_document(new.name)
         entry, stored = new.entry, new.entry.model_dump_json(exclude_defaults=True)
         found = self.db.execute(
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 entry.path,
                 stored,
@@ -141,6 +142,7 @@ class Writer:
                 entry.status,
                 entry.exploration_id,
                 bool(entry.problem),
+                entry.is_offline,
             ),
         )
         document = found.lastrowid
