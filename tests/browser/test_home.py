@@ -306,6 +306,16 @@ def test_the_address_keeps_what_was_chosen_in_the_portfolio(tab: Browser, filled
     assert Select(tab.find("#sort")).first_selected_option.text == "Oldest first"
 
 
+def test_a_choice_that_the_portfolio_does_not_know_is_none(tab: Browser, filled: Stage) -> None:
+    tab.sign_in(filled.url, TOKEN)
+    tab.go("#/ideas?verdict=FOO&status=FOO&toolset=FOO&sort=FOO")
+
+    tab.until(lambda: len(rows(tab)) == len(IDEAS), "all ideas")
+    assert "FOO" not in tab.text()
+    tab.go("#/ideas?verdict=none")
+    tab.until(lambda: 0 < len(rows(tab)) < len(IDEAS), "those without a verdict")
+
+
 def test_the_portfolio_finds_what_is_older_than_its_first_page(tab: Browser, filled: Stage) -> None:
     waiting = wait_for_decision(filled)
     add_newer(filled, 100)
