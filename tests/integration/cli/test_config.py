@@ -178,6 +178,22 @@ def test_what_a_person_wrote_into_the_file_counts(idea: Idea, home: Path) -> Non
     assert idea("config", "get", "IDEA_TRACE_CONTENT")[1] == "true\n"
 
 
+@pytest.mark.parametrize(
+    "arguments", [("list", "--profile", "a"), ("config", "profile", "use", "a")]
+)
+def test_who_names_a_profile_that_does_not_exist_learns_which_there_are(
+    idea: Idea, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    add = "Add one with: idea config profile add a URL\n"
+    missing = idea(*arguments)[2]
+    paste(monkeypatch, "t")
+    idea("config", "profile", "add", "work", "https://work.example")
+
+    assert "There are" not in missing
+    assert missing.endswith(add)
+    assert idea(*arguments)[2].endswith(f"There are: work. {add}")
+
+
 def test_a_profile_names_a_deployment(
     idea: Idea, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from idea_explorer.cli.arguments import read_secret
 from idea_explorer.cli.command_parser import suggest
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.streams import warn
+from idea_explorer.cli.user_settings import hint_at_profiles
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.user_config import KEYS, LOCAL, Profile, UserConfig, token_name
 from idea_explorer.settings import CODE_VARIABLES, Settings
@@ -196,10 +197,9 @@ def _check_name(name: str) -> str:
 
 
 def _unknown_profile(name: str, config: UserConfig) -> InvalidRequestError:
-    known = ", ".join(config.profiles) or "none yet"
     return InvalidRequestError(
         f"There is no profile '{name}'{suggest(name, config.profiles) or '.'}",
-        hint=f"There are: {known}. Add one with: idea config profile add {name} URL",
+        hint=hint_at_profiles(name, config),
     )
 
 
