@@ -120,6 +120,31 @@ def test_the_questions_of_a_run_without_branches_are_ticked_as_it_looks_into_the
     assert not tab.complaints()
 
 
+def test_a_question_is_looked_into_when_its_last_open_call_has_ended(
+    tab: Browser, stage: Stage
+) -> None:
+    going = stage.running(idea="A box for beekeepers", depth="standard")
+    started, ended = called(1, "web_search", {"query": "hives"}, {"results": []})
+    other = {"tool_call_id": "call-2"}
+    asked = [started.model_copy(update={"question": 3} | more) for more in ({}, other)]
+    same = SubQuestion(question=QUESTIONS[0])
+    plan = Plan(sub_questions=(same, same, SubQuestion(question=QUESTIONS[1])))
+
+    def ticks() -> list[str | None]:
+        return [row.get_attribute("data-status") for row in tab.all(".questions li")]
+
+    stage.tell(
+        going, [begun(going), PlanAccepted(plan=plan), *asked, ended, ended, said("One is left.")]
+    )
+    tab.sign_in(stage.url, TOKEN)
+    tab.go(f"#/x/{going.id}")
+    tab.sees("One is left.", "#timeline")
+    assert ticks() == ["open", "open", "running"]
+    stage.tell(going, [ended.model_copy(update=other)])
+    tab.until(lambda: ticks() == ["open", "open", "searched"], "the end of both calls")
+    assert not tab.complaints()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_run_is_told_in_words(

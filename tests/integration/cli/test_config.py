@@ -137,10 +137,36 @@ def test_what_a_person_wrote_beside_a_setting_stays(idea: Idea, home: Path) -> N
 def test_a_file_that_cannot_be_changed_line_by_line_is_written_anew(idea: Idea, home: Path) -> None:
     home.mkdir(parents=True)
     (home / "config.toml").write_text('''[settings]\nIDEA_STACK = """\nideas"""\n''')
-    assert idea("config", "set", "IDEA_MAX_COST_USD", "2")[0] == 0
+    assert idea("config", "set", "IDEA_MAX_COST_USD", "2") == (0, "", "")  # no comment is lost
 
     assert idea("config", "get", "IDEA_STACK")[1] == "ideas\n"
     assert idea("config", "get", "IDEA_MAX_COST_USD")[1] == "2\n"
+
+
+def test_whoever_loses_comments_is_told(idea: Idea, home: Path) -> None:
+    file = home / "config.toml"
+    home.mkdir(parents=True)
+    file.write_text('''# mine\n[settings]\nIDEA_STACK = """\nideas"""\n''')
+
+    code, _, err = idea("config", "set", "IDEA_MAX_COST_USD", "2")
+
+    assert (code, "# mine" in file.read_text()) == (0, False)
+    assert err == (
+        f"idea: {file} has values over several lines; it was written anew, without comments.\n"
+    )
+    assert idea("config", "set", "IDEA_MAX_COST_USD", "3") == (0, "", "")
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_only_a_newline_ends_a_line(idea: Idea, home: Path, sign: str, end: str) -> None:
+    file = home / "config.toml"
+    home.mkdir(parents=True)
+    before = f"# one{sign}two\n[settings]\nIDEA_STACK = 'ideas'  # three{sign}four\n"
+    file.write_bytes(before.replace("\n", end).encode())
+
+    assert idea("config", "set", "IDEA_MAX_COST_USD", "2") == (0, "", "")
+    assert file.read_bytes().decode() == before + 'IDEA_MAX_COST_USD = "2"\n'
 
 
 def test_what_a_person_wrote_into_the_file_counts(idea: Idea, home: Path) -> None:
@@ -150,6 +176,22 @@ def test_what_a_person_wrote_into_the_file_counts(idea: Idea, home: Path) -> Non
     )
     assert idea("config", "get", "IDEA_MAX_COST_USD")[1] == "1.25\n"
     assert idea("config", "get", "IDEA_TRACE_CONTENT")[1] == "true\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "--profile", "a"), ("config", "profile", "use", "a")]
+)
+def test_who_names_a_profile_that_does_not_exist_learns_which_there_are(
+    idea: Idea, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    add = "Add one with: idea config profile add a URL\n"
+    missing = idea(*arguments)[2]
+    paste(monkeypatch, "t")
+    idea("config", "profile", "add", "work", "https://work.example")
+
+    assert "There are" not in missing
+    assert missing.endswith(add)
+    assert idea(*arguments)[2].endswith(f"There are: work. {add}")
 
 
 def test_a_profile_names_a_deployment(

@@ -72,14 +72,17 @@ def test_nothing_but_the_files_of_the_page_is_served(tmp_path: Path, name: str) 
     assert Api(tmp_path).get(f"/console/{name}").status == 404
 
 
-def test_a_file_that_did_not_change_is_not_sent_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", ["{}", '"other", {}', '{},W/"other"', "*"])
+def test_a_file_that_did_not_change_is_not_sent_again(tmp_path: Path, known: str) -> None:
     api = Api(tmp_path)
     first = api.get("/console/app.js")
+    etag = first.headers["etag"]
 
-    again = api.get("/console/app.js", headers={"If-None-Match": first.headers["etag"]})
+    again = api.get("/console/app.js", headers={"If-None-Match": known.format(etag)})
+    strong = api.get("/console/app.js", headers={"If-None-Match": etag.removeprefix("W/")})
     other = api.get("/console/app.js", headers={"If-None-Match": '"other"'})
 
-    assert (again.status, again.text) == (304, "")
+    assert (again.status, again.text) == (strong.status, strong.text) == (304, "")
     assert (other.status, other.text) == (200, first.text)
 
 

@@ -32,3 +32,16 @@ def test_a_call_looks_into_the_question_whose_words_it_has(
     given: JsonObject, number: int | None
 ) -> None:
     assert Questions(PLAN).find(given) == number
+
+
+def test_words_that_other_questions_have_too_do_not_name_a_question() -> None:
+    questions = (
+        "How many people keep bees in large US cities?",
+        "What do competitors charge for a beekeeping subscription box?",
+        "Which laws limit beekeeping in cities?",
+    )
+    plan = Plan(sub_questions=tuple(SubQuestion(question=question) for question in questions))
+    asked = Questions(plan)
+
+    assert asked.find({"query": "urban beekeeping statistics number of keepers US cities"}) is None
+    assert asked.find({"query": "beekeeping laws in European cities"}) == 3

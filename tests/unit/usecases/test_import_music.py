@@ -79,7 +79,15 @@ def test_many_wrong_lines_are_counted(index: SqliteTrackIndex) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"PK\x03\x04\x14\x00\n\x00xl/\n", b"isrc,title\nZZ,Tea\n", b"{\n}\n"]
+    "content",
+    [
+        b"PK\x03\x04\x14\x00\n\x00xl/\n",
+        b"isrc,title\nZZ,Tea\n",
+        b"{\n}\n",
+        b'[{"isrc": "ZZTST1900001"}]',
+        b'[\n"Tea"\n]\n',
+        b"1\nnull\n",
+    ],
 )
 def test_a_file_of_another_kind_is_said_in_one_sentence(
     index: SqliteTrackIndex, content: bytes
@@ -88,6 +96,7 @@ def test_a_file_of_another_kind_is_said_in_one_sentence(
         index_tracks(io.BytesIO(content), index)
 
     assert refused.value.message == "Nothing was imported. The file is not JSON lines."
+    assert refused.value.hint.startswith("Each line must be a JSON object")
 
 
 def test_a_file_that_is_empty_or_cannot_be_read_is_an_error(

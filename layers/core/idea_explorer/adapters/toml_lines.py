@@ -15,7 +15,9 @@ def edit_toml(text: str, wanted: Tables) -> str:
     parts: dict[tuple[str, ...], list[str]] = {(): []}
     table: tuple[str, ...] = ()
     found: dict[tuple[str, ...], set[str]] = {}
-    for line in text.splitlines():
+    # not splitlines(), which also cuts at signs that TOML allows within a line
+    for ended in text.removesuffix("\n").split("\n"):
+        line = ended.removesuffix("\r")
         if line.lstrip().startswith("["):
             table = tuple(_names(_parse(line)))
             parts.setdefault(table, [])

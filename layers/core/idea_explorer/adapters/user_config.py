@@ -52,17 +52,19 @@ class UserConfigStore:
             field, rule = next(iter(describe_errors(error).items()))
             raise ConfigurationError(f"{self.path}: {field} {rule}.", hint=CORRECT) from None
 
-    def save(self, config: UserConfig) -> None:
-        """Comments in the file stay, unless it is laid out in a way that only a whole new file can follow."""
+    def save(self, config: UserConfig) -> bool:
+        """Whether comments in the file stay: they do, unless only a whole new file can follow its layout."""
         import tomllib
 
         tables = _tables(config)
-        text = edit_toml(self._read(FILE) or HEAD, tables)
+        before = self._read(FILE) or HEAD
+        text = edit_toml(before, tables)
         try:
             is_same = UserConfig.model_validate(tomllib.loads(text)) == config
         except (tomllib.TOMLDecodeError, ValidationError):
             is_same = False
         self._write(FILE, text if is_same else edit_toml(HEAD, tables))
+        return is_same or "#" not in before.removeprefix(HEAD)
 
     def key_names(self) -> list[str]:
         return [*self._keys()]

@@ -1,6 +1,7 @@
 """Serves the console's files. The files hold no user data, so they need no token."""
 
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
+from idea_explorer.api.negotiation import is_known
 from idea_explorer.console.assets import PAGE, build_policy, load_asset
 from idea_explorer.usecases.deps import Deps
 
@@ -25,7 +26,8 @@ def _respond_with_file(name: str, call: ApiCall, allowed: str) -> ApiResponse:
         "Content-Security-Policy": allowed,
         "Cross-Origin-Opener-Policy": "same-origin",
         "ETag": found.etag,
+        "Vary": "Accept-Encoding",  # the server or API Gateway compresses it for those who read that
     }
-    if call.header("if-none-match") == found.etag:
+    if is_known(found.etag, call.header("if-none-match")):
         return ApiResponse(304, headers=headers)
     return ApiResponse(200, found.text, content_type=found.content_type, headers=headers)

@@ -16,6 +16,7 @@ from idea_explorer.api.authorizer import UnauthorizedError, authorize
 from idea_explorer.api.connections import ConnectionLimits, Headers, encode_headers, render_error
 from idea_explorer.api.gateway import LOCAL_ARN, LocalContext, build_gateway_event, split_target
 from idea_explorer.api.http import JSON, MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
+from idea_explorer.api.negotiation import accepts_gzip
 from idea_explorer.domain import limits
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.threads import run_in_thread
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 StoreFile: TypeAlias = Callable[[str, str, bytes], None]
 RedeemCode: TypeAlias = Callable[[str], str | None]
-# The console's files, which are the same for everybody. API Gateway compresses every response by itself.
+# The console's files, which are the same for everybody. API Gateway itself compresses all responses but
+# streams and small ones.
 COMPRESSED_TYPES = ("text/css", "text/javascript")
 
 
@@ -107,8 +109,8 @@ class LocalApp:
         event = build_gateway_event(request.method, request.target, request.headers, body, owner)
         answer = await _call_in_thread(partial(self.handle, event, LocalContext(streams=True)))
         is_read = owner is not None or request.length == 0
-        accepted = request.headers.get("accept-encoding", "")
-        return _convert(answer, closes=not is_read, gzips="gzip" in accepted), is_read
+        gzips = accepts_gzip(request.headers.get("accept-encoding", ""))
+        return _convert(answer, closes=not is_read, gzips=gzips), is_read
 
     def _check(self, request: Request) -> None:
         headers = request.headers
@@ -267,11 +269,9 @@ def _convert(answer: Mapping[str, Any], *, closes: bool, gzips: bool) -> Respons
     if isinstance(given, Iterator):
         return Response(status, encode_headers(headers), given)
     body = base64.b64decode(given) if answer.get("isBase64Encoded") else str(given).encode()
-    if body and headers.get("Content-Type", "").startswith(COMPRESSED_TYPES):
-        headers["Vary"] = "Accept-Encoding"
-        if gzips:
-            headers["Content-Encoding"] = "gzip"
-            body = _compress(body)
+    if gzips and body and headers.get("Content-Type", "").startswith(COMPRESSED_TYPES):
+        headers["Content-Encoding"] = "gzip"
+        body = _compress(body)
     if status != 204:
         headers["Content-Length"] = str(len(body))
     return Response(status, encode_headers(headers), body)

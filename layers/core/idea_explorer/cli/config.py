@@ -10,6 +10,7 @@ from idea_explorer.cli.arguments import read_secret
 from idea_explorer.cli.command_parser import suggest
 from idea_explorer.cli.output import print_json
 from idea_explorer.cli.streams import warn
+from idea_explorer.cli.user_settings import hint_at_profiles
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.user_config import KEYS, LOCAL, Profile, UserConfig, token_name
 from idea_explorer.settings import CODE_VARIABLES, Settings
@@ -100,7 +101,7 @@ def set_value(arguments: argparse.Namespace) -> int:
             raise InvalidRequestError(f"{name} must not hold control characters.")
         Settings.from_environment({**config.variables, name: arguments.value})
         settings = {**config.settings, name: arguments.value}
-        store.save(config.model_copy(update={"settings": settings}))
+        _save(config.model_copy(update={"settings": settings}))
     if name in os.environ:
         warn(f"{name} is set in the environment too, which wins.")
     return 0
@@ -113,7 +114,7 @@ def unset(arguments: argparse.Namespace) -> int:
         store.remove_key(name)
     elif name in config.settings:  # also one that only an earlier version knew
         rest = {key: value for key, value in config.settings.items() if key != name}
-        store.save(config.model_copy(update={"settings": rest}))
+        _save(config.model_copy(update={"settings": rest}))
     else:
         raise MissingError(f"{_check_name(name)} is not set.")
     return 0
@@ -144,7 +145,7 @@ def add_profile(arguments: argparse.Namespace) -> int:
         ) from error
     token = read_secret("token")
     store.save_key(token_name(name), token)
-    store.save(changed)
+    _save(changed)
     if not config.profiles:
         print(f"Use it from now on with: idea config profile use {name}")
     return 0
@@ -155,7 +156,7 @@ def use_profile(arguments: argparse.Namespace) -> int:
     config, name = store.load(), arguments.profile_name
     if name != LOCAL and name not in config.profiles:
         raise _unknown_profile(name, config)
-    store.save(config.model_copy(update={"profile": None if name == LOCAL else name}))
+    _save(config.model_copy(update={"profile": None if name == LOCAL else name}))
     if "IDEA_API_URL" in os.environ:
         warn("IDEA_API_URL is set in the environment, which wins.")
     return 0
@@ -168,9 +169,15 @@ def remove_profile(arguments: argparse.Namespace) -> int:
         raise _unknown_profile(name, config)
     rest = {other: profile for other, profile in config.profiles.items() if other != name}
     used = None if config.profile == name else config.profile
-    store.save(config.model_copy(update={"profiles": rest, "profile": used}))
+    _save(config.model_copy(update={"profiles": rest, "profile": used}))
     store.remove_key(token_name(name))
     return 0
+
+
+def _save(config: UserConfig) -> None:
+    store = user_config_store()
+    if not store.save(config):
+        warn(f"{store.path} has values over several lines; it was written anew, without comments.")
 
 
 def _print_profiles(config: UserConfig) -> None:
@@ -190,10 +197,9 @@ def _check_name(name: str) -> str:
 
 
 def _unknown_profile(name: str, config: UserConfig) -> InvalidRequestError:
-    known = ", ".join(config.profiles) or "none yet"
     return InvalidRequestError(
         f"There is no profile '{name}'{suggest(name, config.profiles) or '.'}",
-        hint=f"There are: {known}. Add one with: idea config profile add {name} URL",
+        hint=hint_at_profiles(name, config),
     )
 
 

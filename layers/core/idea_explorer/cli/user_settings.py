@@ -75,9 +75,13 @@ def _choose_profile(arguments: argparse.Namespace, config: "UserConfig") -> str 
     is_decided = "IDEA_API_URL" in os.environ or getattr(arguments, "local", False)
     name: str | None = arguments.profile or (None if is_decided else config.profile)
     if name is not None and name not in config.profiles:
-        known = ", ".join(config.profiles) or "none yet"
         raise InvalidRequestError(
-            f"There is no profile '{name}'.",
-            hint=f"There are: {known}. Add one with: idea config profile add {name} URL",
+            f"There is no profile '{name}'.", hint=hint_at_profiles(name, config)
         )
     return name
+
+
+def hint_at_profiles(name: str, config: "UserConfig") -> str:
+    """What to do about a profile that does not exist."""
+    known = f"There are: {', '.join(config.profiles)}. " if config.profiles else ""
+    return f"{known}Add one with: idea config profile add {name} URL"

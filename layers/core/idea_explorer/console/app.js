@@ -69,12 +69,6 @@ onTokenChange(() => { if (Boolean(token()) === nav.hidden) show(); }); // not wh
 // Frames around what has the focus are for those who move it with the keyboard.
 addEventListener("keydown", (event) => {
 	if (event.key === "Tab") page.dataset.keys = "";
-	const isTyping = event.target.closest?.("input, textarea, select, [popover]");
-	if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !token()) return;
-	if (event.key === "n") location.hash = "#/new";
-	else if (event.key === "/") main.querySelector("[type=search], #idea")?.focus();
-	else return;
-	event.preventDefault(); // the key is not to be written into what has the focus now
 });
 addEventListener("pointerdown", () => { delete page.dataset.keys; });
 

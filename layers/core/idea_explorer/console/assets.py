@@ -41,6 +41,8 @@ def build_policy(upload_origin: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
+    """The tag is weak: the file has the same one compressed and as it is."""
+
     text: str
     content_type: str
     etag: str
@@ -57,7 +59,7 @@ def load_asset(name: str) -> Asset | None:
     if not file.is_file():
         return None
     text = file.read_text("utf-8")
-    return Asset(text, content_type, f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"')
+    return Asset(text, content_type, f'W/"{hashlib.sha256(text.encode()).hexdigest()[:16]}"')
 
 
 def list_assets() -> list[str]:

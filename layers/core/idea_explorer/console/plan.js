@@ -11,7 +11,7 @@ const panel = (title, body, isOpen) => h("details.panel.side", { open: isOpen },
 
 /** The questions of a plan. `mark` takes the status of the branch that researches a question. */
 export class PlanPanel {
-	rows = new Map();
+	rows = [];
 
 	constructor() {
 		this.body = t("div");
@@ -21,38 +21,41 @@ export class PlanPanel {
 	}
 
 	show({ plan, edited }) {
-		this.rows.clear();
-		const questions = (plan.sub_questions ?? []).map(({ question, why }) => {
+		this.rows = (plan.sub_questions ?? []).map(({ question, why }) => {
 			const sign = t("span.tick");
 			const row = h("li", { dir: "auto" }, sign, t("span", question, why && t("span.meta", why)));
-			this.rows.set(question, { row, sign });
-			return row;
+			return { question, row, sign, calls: new Set() };
 		});
 		const more = Object.entries(LISTS).filter(([name]) => plan[name]?.length > 0);
 		fill(this.title, edited ? "Plan, as you edited it" : "Plan");
-		fill(this.body, t("ul.questions", questions),
+		fill(this.body, t("ul.questions", this.rows.map(({ row }) => row)),
 			more.length > 0 && t("details", t("summary", "What the plan rests on"),
 				more.map(([name, title]) => [t("h4", title), h("ul", { dir: "auto" }, plan[name].map((item) => t("li", item)))])));
-		for (const question of this.rows.keys()) this.mark(question, "open");
-		this.element.hidden = !questions.length;
+		for (const known of this.rows) this.draw(known, "open");
+		this.element.hidden = !this.rows.length;
+	}
+
+	draw({ row, sign }, status) {
+		const [drawn, words] = SIGNS[status] ?? ["✕", "not answered"];
+		row.dataset.status = status;
+		fill(sign, hidden(drawn), h("span.unseen", {}, words));
 	}
 
 	mark(question, status) {
-		const known = this.rows.get(question);
-		if (!known) return;
-		const [sign, words] = SIGNS[status] ?? ["✕", "not answered"];
-		known.row.dataset.status = status;
-		fill(known.sign, hidden(sign), h("span.unseen", {}, words));
+		for (const known of this.rows) if (known.question === question) this.draw(known, status);
 	}
 
-	/** Marks a question by its number, which tool calls of a run without branches carry. */
-	markNumber(number, status) {
-		if (number) this.mark([...this.rows.keys()][number - 1], status);
+	/** Marks a question by its number, which tool calls of a run without branches carry; several may be open at once. */
+	follow(number, call, isOpen) {
+		const known = this.rows[number - 1];
+		if (!known) return;
+		known.calls[isOpen ? "add" : "delete"](call);
+		this.draw(known, known.calls.size ? "running" : "searched");
 	}
 
 	/** A run without branches does not say which questions are answered: all are, when the report is written. */
 	finish() {
-		for (const [question, { row }] of this.rows) if (["open", "running", "searched"].includes(row.dataset.status)) this.mark(question, "completed");
+		for (const known of this.rows) if (["open", "running", "searched"].includes(known.row.dataset.status)) this.draw(known, "completed");
 	}
 }
 

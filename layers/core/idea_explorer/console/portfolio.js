@@ -48,7 +48,7 @@ export async function showPortfolio(root, query, signal) {
 	const items = new Map();
 	const rows = new Map();
 	let cursor = null;
-	let verdict = asked.get("verdict") ?? "";
+	let verdict = [...VERDICT_NAMES, NONE].find((name) => name === asked.get("verdict")) ?? "";
 	/** Keeps the choice in the address, so that it is still there when somebody comes back or sends the link. */
 	const remember = () => {
 		const chosen = { verdict, search: search.value.trim(), status: status.value, toolset: toolset.value,

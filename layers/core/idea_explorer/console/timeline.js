@@ -168,7 +168,7 @@ export class Timeline {
 		const made = drawCall(event);
 		made.question = event.question;
 		this.calls.set(event.toolCallId, made);
-		this.plan.markNumber(event.question, "running");
+		this.plan.follow(event.question, made, true);
 		const branch = this.branches.get(event.branch);
 		if (branch) return branch.add(made.element);
 		(event.toolName.startsWith("web_") ? this.currentStep() : this.current ?? this.open()).add(made.element);
@@ -177,7 +177,7 @@ export class Timeline {
 	tool_call_end(event) {
 		const call = this.calls.get(event.toolCallId);
 		call?.to("completed", event);
-		this.plan.markNumber(call?.question, "searched");
+		this.plan.follow(call?.question, call, false);
 		const { results, url, path } = event.output ?? {};
 		if (Array.isArray(results)) this.sources.add(results.filter(Boolean));
 		else if (url || (path && event.output.content)) this.sources.add([event.output]);
@@ -186,7 +186,7 @@ export class Timeline {
 	tool_call_error(event) {
 		const call = this.calls.get(event.toolCallId);
 		call?.to("failed", event);
-		this.plan.markNumber(call?.question, "searched");
+		this.plan.follow(call?.question, call, false);
 	}
 
 	step_finished(event) {

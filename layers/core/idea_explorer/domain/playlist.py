@@ -23,9 +23,8 @@ from idea_explorer.domain.toolsets import TOOLSETS
 
 HEADING = "## Playlist: "
 COLUMNS = "# Track Artist Album Length Owned Indexed Why ISRC Tidal Artwork".split()
-MANDATORY_COLUMNS = COLUMNS[
-    :3
-]  # any other is left out of a playlist in which all its cells are empty
+# Any other is left out of a playlist in which all its cells are empty.
+MANDATORY_COLUMNS = COLUMNS[:3]
 FLAGS = {True: "yes", False: "no", None: "not known"}
 FORMULA_SIGNS = "=+-@\t\r"  # a spreadsheet runs a cell that begins with one of these
 MAX_CELL = 1_000

@@ -23,6 +23,7 @@ class Questions:
         return scores.index(best) + 1 if best and scores.count(best) == 1 else None
 
     def _score(self, shared: set[str] | frozenset[str]) -> float:
-        if len(shared) < MIN_SHARED:
+        """0 where every shared word is in another question too: they name the subject of the plan."""
+        if len(shared) < MIN_SHARED or all(self._counts[term] > 1 for term in shared):
             return 0.0
         return sum(1 / self._counts[term] for term in sorted(shared))

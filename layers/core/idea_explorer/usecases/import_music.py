@@ -13,7 +13,7 @@ from idea_explorer.ports.music import Library, TrackIndex
 
 MAX_COMPLAINTS = 10  # enough to see the pattern
 MAX_LINE_BYTES = 1_000_000  # a track takes some hundreds
-NOT_JSON = "is not JSON"
+NO_OBJECT = ("json_invalid", "model_type")  # what pydantic calls a line that is no JSON object
 NAMES = frozenset({"title", "artist", "album"})
 
 
@@ -50,6 +50,7 @@ def _lines(numbers: list[int]) -> str:
 def _checked(source: IO[bytes], model: type[M]) -> list[tuple[int, M]]:
     records: list[tuple[int, M]] = []
     wrong: dict[int, str] = {}
+    has_objects = False
     for number, line in enumerate(_read_lines(source), start=1):
         text = line.removeprefix(b"\xef\xbb\xbf").strip()
         if not text:
@@ -58,7 +59,8 @@ def _checked(source: IO[bytes], model: type[M]) -> list[tuple[int, M]]:
             records.append((number, model.model_validate_json(text)))
         except ValidationError as error:
             wrong[number] = _reason(error)
-    if wrong and not records and set(wrong.values()) == {NOT_JSON}:
+            has_objects |= error.errors()[0]["type"] not in NO_OBJECT
+    if wrong and not records and not has_objects:
         raise InvalidRequestError(
             "Nothing was imported. The file is not JSON lines.",
             hint="Each line must be a JSON object; examples/music has such files.",
