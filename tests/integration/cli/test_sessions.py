@@ -224,6 +224,7 @@ def test_settings_keys_and_help_are_at_hand(open_shell: OpenShell, tmp_path: Pat
     check_width("\n".join(x for x in parameters.splitlines() if "Example:" not in x), 80)
 
 
+@pytest.mark.slow
 def test_approvals_can_be_tried_without_a_key(open_shell: OpenShell, tmp_path: Path) -> None:
     """The offline model proposes a change; the terminal asks for a decision."""
     shell = open_shell()
