@@ -1,11 +1,11 @@
 """Where a run's progress is drawn: on a terminal, or as plain lines."""
 
-import re
 import sys
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from idea_explorer.cli import streams
-from idea_explorer.domain.text import make_printable
+from idea_explorer.domain.patterns import lazy_pattern
+from idea_explorer.domain.text import make_printable, unescape_prose
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -15,13 +15,15 @@ DRAWINGS_PER_SECOND = 12.5  # as many as the spinner has pictures for
 # Words that come faster than this are drawn together: nobody sees the difference, and drawing takes time.
 DRAW_SECONDS = 0.05
 UNFINISHED_ROWS = 3
-LINE_START = re.compile(r" *(?:(?:[→✓✗…·?>*+-]|\d+\.|\[\d+\]) )?")
+LINE_START = lazy_pattern(r" *(?:(?:[→✓✗…·?>*+-]|\d+\.|\[\d+\]) )?")
+HINT = lazy_pattern(r": idea ")
 MIN_ROW = 20  # columns: with fewer, an indent leaves no room for words
 MAX_UNFINISHED = 2_000  # characters: more than fit into these rows
 
 
 class Screen(Protocol):
     def line(self, text: str, style: str = "") -> None: ...
+    def text(self, markdown: str) -> None: ...
     def show_activity(self, text: str) -> None: ...
     def show_unfinished(self, text: str) -> None: ...
     def pause(self) -> None: ...
@@ -36,6 +38,9 @@ class PlainScreen:
 
     def line(self, text: str, style: str = "") -> None:
         print(text, file=sys.stderr, flush=True)
+
+    def text(self, markdown: str) -> None:
+        self.line(f"    {markdown}")
 
     def show_activity(self, text: str) -> None:
         pass
@@ -85,6 +90,12 @@ class TerminalScreen:
         with self._live._lock:  # noqa: SLF001
             self._console.print(*rows, sep="\n", soft_wrap=True)
 
+    def text(self, markdown: str) -> None:
+        """A line of the report, without where its links lead to: the report says that."""
+        from idea_explorer.cli.prose import drop_link_targets
+
+        self.line(f"    {unescape_prose(drop_link_targets(markdown))}", "dim")
+
     def show_activity(self, text: str) -> None:
         self._activity = make_printable(text)
         self._start()
@@ -112,7 +123,7 @@ class TerminalScreen:
         width = self._console.width
         start = LINE_START.match(text.plain)
         indent = start.end() if start else 0
-        if text.cell_len <= width or streams.COMMAND.search(text.plain) or width - indent < MIN_ROW:
+        if text.cell_len <= width or HINT.search(text.plain) or width - indent < MIN_ROW:
             return [text]
         first, *others = text[indent:].wrap(self._console, width - indent)
         margin = self._text(" " * indent)

@@ -4,17 +4,17 @@ Everything that a command prints goes through them, so this is where text become
 """
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TextIO, cast
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import make_printable
 
 NAME = "idea: "
-COMMAND = re.compile(r"(?<=: )idea .*|`[^`]*`")
+COMMAND = lazy_pattern(r"(?<=: )idea .*|`[^`]*`")
 GLUE = "\0"  # in place of a space at which no line is broken
 
 
