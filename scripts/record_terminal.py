@@ -1,11 +1,14 @@
 """Draws what `make demo` shows on a terminal as an SVG: `python -m scripts.record_terminal FILE`.
 
-The lines come from the running program, so the picture stays true: `make screens` draws it again.
+The lines come from the running program, so the picture stays true: `make screens` draws it again. What
+differs from one run to the next is replaced, and of the report only the beginning is drawn.
 """
 
 import os
 import pty
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,9 +23,20 @@ from pyte.screens import Char
 ROOT = Path(__file__).parents[1]
 IDEA = "A subscription box for urban beekeepers"
 COMMAND = ["explore", "--research", "demo", "--if-exists", "run", IDEA]
-COLUMNS, ROWS = 116, 80
+COLUMNS, ROWS = 120, 200
 CHARACTER, LINE, MARGIN, BAR = 8.43, 21, 24, 36  # pixels
 SECONDS_A_LINE = 0.18
+CALL = ("  →", "  ✓", "  ✗")
+TEXT = "    "  # before each line of the report
+MAX_TEXT_ROWS = 7
+VARYING = {
+    re.compile(
+        r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    ): "01a1ea62-5526-77dc-a25a-8e9ed950b7e5",
+    re.compile(r"(?<=\()[\d,]+ ms(?=\)$)"): "12 ms",
+    re.compile(r"(?<=^demo/ideas/)\d{4}-\d\d-\d\d"): "2026-11-17",
+}
+Row = list[Char]
 COLOURS = {
     "cyan": ("#0a6c8c", "#56c8d8"),
     "green": ("#1a7f37", "#5fd38d"),
@@ -45,32 +59,66 @@ text { fill: #e6edf3; } .paper { fill: #161b22; stroke: #30363d; }
 """
 
 
-def record() -> list[list[Char]]:
+def record() -> list[Row]:
     """The rows of the screen after the demo, of a person without keys and settings."""
     screen = pyte.Screen(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples" / "ideas", Path(folder) / "demo" / "ideas")
-        process, terminal = pty.fork()
-        if process == 0:
-            os.chdir(folder)
-            size = {"COLUMNS": str(COLUMNS), "LINES": str(ROWS), "TERM": "xterm-256color"}
-            home = {"HOME": folder, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-            arguments = [sys.executable, "-m", "idea_explorer", *COMMAND]
-            os.execve(sys.executable, arguments, {**size, **home})
+        size = {"COLUMNS": str(COLUMNS), "LINES": str(ROWS), "TERM": "xterm-256color"}
+        home = {"HOME": folder, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        terminal, own = pty.openpty()
+        demo = subprocess.Popen(
+            [sys.executable, "-m", "idea_explorer", *COMMAND],
+            cwd=folder,
+            env={**size, **home},
+            stdin=own,
+            stdout=own,
+            stderr=own,
+        )
+        os.close(own)
         with suppress(OSError):  # how a terminal says that it is over
             while data := os.read(terminal, 65_536):
                 stream.feed(data)
-        _, status = os.waitpid(process, 0)
+        os.close(terminal)
+        status = demo.wait()
     if status:
-        raise SystemExit(f"The demo failed: {os.waitstatus_to_exitcode(status)}")
+        raise SystemExit(f"The demo failed: {status}")
     rows = [[screen.buffer[y][x] for x in range(COLUMNS)] for y in range(ROWS)]
     while rows and not _text(rows[-1]).strip():
         rows.pop()
-    return rows
+    return _shorten_text(_sort_calls([_replace_varying(row) for row in rows]))
 
 
-def draw(rows: list[list[Char]]) -> str:
+def _replace_varying(row: Row) -> Row:
+    for pattern, constant in VARYING.items():
+        if found := pattern.search(_text(row).rstrip()):
+            cells = [row[found.start()]._replace(data=char) for char in constant]
+            row = [*row[: found.start()], *cells, *row[found.end() :]]
+    return row
+
+
+def _sort_calls(rows: list[Row]) -> list[Row]:
+    """Tools run side by side, so their lines come in any order."""
+    by_kind = groupby(rows, key=lambda row: _text(row).startswith(CALL))
+    return [
+        row
+        for is_call, block in by_kind
+        for row in (sorted(block, key=_text) if is_call else block)
+    ]
+
+
+def _shorten_text(rows: list[Row]) -> list[Row]:
+    shown: list[Row] = []
+    for is_text, block in groupby(rows, key=lambda row: _text(row).startswith(TEXT)):
+        lines = list(block)
+        shown += lines[:MAX_TEXT_ROWS] if is_text else lines
+        if is_text and len(lines) > MAX_TEXT_ROWS:
+            shown.append([Char(char) for char in f"{TEXT}…"])
+    return shown
+
+
+def draw(rows: list[Row]) -> str:
     width = COLUMNS * CHARACTER + 2 * MARGIN
     height = (len(rows) + 1) * LINE + BAR + MARGIN
     light, dark = (
@@ -88,13 +136,13 @@ def draw(rows: list[list[Char]]) -> str:
     return "\n".join([head + dots, prompt, *lines, "</svg>\n"])
 
 
-def _draw_line(number: int, row: list[Char]) -> str:
+def _draw_line(number: int, row: Row) -> str:
     spans = "".join(_draw_spans(row))
     delay = f"animation-delay: {number * SECONDS_A_LINE:.2f}s"
     return f'<text class="line" x="{MARGIN}" y="{BAR + 14 + number * LINE}" style="{delay}">{spans}</text>'
 
 
-def _draw_spans(row: list[Char]) -> Iterator[str]:
+def _draw_spans(row: Row) -> Iterator[str]:
     used = row[: len(_text(row).rstrip())]
     for (colour, is_bold), cells in groupby(used, key=lambda cell: (cell.fg, cell.bold)):
         names = [name for name in (colour if colour in COLOURS else "", "strong" * is_bold) if name]
@@ -102,7 +150,7 @@ def _draw_spans(row: list[Char]) -> Iterator[str]:
         yield f'<tspan class="{" ".join(names)}">{shown}</tspan>' if names else shown
 
 
-def _text(row: list[Char]) -> str:
+def _text(row: Row) -> str:
     return "".join(cell.data for cell in row)
 
 

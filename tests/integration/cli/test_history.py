@@ -123,9 +123,9 @@ def test_a_file_whose_ending_is_no_format_is_not_written(idea: Idea, tmp_path: P
 def test_signs_are_escaped_in_files_and_not_on_a_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_markdown("# 2 \\* 3")
-    assert capsys.readouterr().out == "# 2 \\* 3\n"
-    assert show_on_terminal(lambda: print_markdown("# 2 \\* 3")).strip() == b"# 2 * 3"
+    print_markdown("2 \\* 3")
+    assert capsys.readouterr().out == "2 \\* 3\n"
+    assert show_on_terminal(lambda: print_markdown("2 \\* 3")).strip() == b"2 * 3"
 
 
 def test_a_report_is_shown_in_the_browser(
@@ -158,8 +158,37 @@ def test_research_is_searched_for_words(idea: Idea) -> None:
     assert (len(found["results"]), found["totalFound"] > 1) == (1, True)
     assert idea("search", "honey", "zeppelin")[1] == ""  # every word, as in the console
     assert Path(idea("search", "honey", "--quiet")[1].splitlines()[0]).is_file()
-    assert idea("search", "zeppelin")[2] == "idea: No document is about: zeppelin\n"
+    assert idea("search", "zeppelin")[2] == "idea: No document has the word: zeppelin\n"
     assert idea("search", "honey", "--limit", "0")[0] == 2
+
+
+def test_an_excerpt_has_neither_front_matter_nor_link_targets(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "ideas" / "market").mkdir(parents=True)
+    text = "---\nidea: [honey\n---\n\n# Jars\n\nSell [honey](../honey.md) in jars.\n"
+    (tmp_path / "ideas" / "market" / "jars.md").write_text(text)
+
+    found = idea("search", "honey", "jars", "--research", str(tmp_path))[1]
+
+    assert found.splitlines()[-1] == "    # Jars Sell honey in jars."
+
+
+NAMED_FOLDER = (
+    "list", "status last", "watch last", "report last", "open last", "cancel last", "resume last",
+    "revert last", "approve last", "reject last", "webhook resend last", "replay last", "spend",
+    "search tea", "explore Tea", "explore Tea --estimate", "tool list_research {}", "tools",
+    "index tracks.jsonl", "library list", "library import tracks.jsonl", "library remove X", "serve",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", NAMED_FOLDER)
+def test_a_folder_that_does_not_exist_is_told_in_one_sentence(idea: Idea, command: str) -> None:
+    code, out, err = idea(*command.split(), "--research", "nowhere")
+
+    assert (code, out) == (2, "")
+    assert err == (
+        "idea: The research folder nowhere does not exist."
+        " Create one, or name another with --research or IDEA_RESEARCH_DIR.\n"
+    )
 
 
 def test_a_search_of_nothing_says_so(

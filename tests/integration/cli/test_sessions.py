@@ -161,7 +161,7 @@ def test_a_report_is_written_searched_and_paid_for(open_shell: OpenShell, tmp_pa
     found = shell.succeed("idea search rooftop honey")
     assert "ideas/market/rooftops.md" in found
     check_width(found, 80)
-    assert "No document is about: zeppelin" in shell.succeed("idea search zeppelin")
+    assert "No document has the word: zeppelin" in shell.succeed("idea search zeppelin")
 
     shell.succeed(f"idea index {EXAMPLES / 'music' / 'tracks.jsonl'}")
     (tmp_path / "tracks.xlsx").write_bytes(b"PK\x03\x04\x00\n\x00\n")

@@ -189,6 +189,12 @@ CASES: Mapping[str, Sequence[Sequence[str]]] = {
 ECHOING = {"tools", "replay", "index", "library import", "serve", "admin", "admin token list"}
 
 
+@pytest.fixture(autouse=True)
+def as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rich would look at the streams of the process."""
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+
+
 def test_every_command_has_a_case() -> None:
     assert {*CASES, "explore"} == set(commands(build_parser()))
 
@@ -335,11 +341,7 @@ def test_the_end_of_a_long_line_is_shown_while_it_is_written(
     check(output, on_terminal=True)
 
 
-def test_what_is_printed_while_the_live_view_moves_is_shown_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(COLUMNS))  # rich looks at the streams of the process
-
+def test_what_is_printed_while_the_live_view_moves_is_shown_too() -> None:
     def print_while_moving() -> None:
         streams.prepare()
         screen = open_screen()

@@ -8,6 +8,7 @@ from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
 from idea_explorer.cli.doctor import format_result
 from idea_explorer.cli.output import format_list
+from idea_explorer.cli.streams import wrap_sentence
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -64,3 +65,15 @@ def test_what_the_doctor_finds_is_wrapped_and_its_fix_is_not(width: int) -> None
 
 def test_what_goes_to_a_file_is_not_wrapped() -> None:
     assert len(format_result(UNWELL, None)) == 2
+
+
+def test_a_sentence_is_broken_between_words_and_its_command_is_not() -> None:
+    command = "idea report 0199b000-0000-7000-8000-000000000003 --research demo"
+    text = f"idea: Nothing was published, and `idea help ids` helps. Read it with: {command}"
+
+    assert wrap_sentence(text, 40, indent=6) == [
+        "idea: Nothing was published, and",
+        "      `idea help ids` helps. Read it",
+        "      with:",
+        f"      {command}",
+    ]

@@ -1,12 +1,18 @@
 import json
+from collections.abc import Callable
 
 import pytest
 from pydantic import JsonValue
 
+from idea_explorer.api.http import ApiResponse
+from idea_explorer.domain.events import ToolCallStart, dump_event
 from idea_explorer.domain.json import (
     MAX_DEPTH,
     Block,
+    JsonObject,
     dump_canonical,
+    dump_json,
+    dump_text,
     json_size,
     parse_json,
     sanitize,
@@ -16,7 +22,6 @@ from idea_explorer.domain.json import (
 VALUES: list[JsonValue] = [
     {"b": 1, "a": [{"d": None, "c": True}], "ä": "grün 😀"},
     [0.0, -0.0, 0.1, 1e-4, 9.9e-5, 1e-5, 1.5e-7, 1e15, 1e16, 1e22, -1e300, 10**30],
-    [float("inf"), float("-inf"), float("nan")],
     '\x00\x1f\x7f\b\f\n\r\t"\\/\u2028',
     {"lone": "a\ud800b"},
 ]
@@ -29,6 +34,30 @@ def test_canonical_text_is_what_the_standard_library_writes(value: JsonValue) ->
     assert dump_canonical(value) == expected
     size = len(expected.encode("utf-8", "surrogatepass"))
     assert json_size(value) == pytest.approx(size, abs=3)  # a small number may be spelled shorter
+
+
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize(
+    "dump",
+    [
+        dump_canonical,
+        dump_text,
+        lambda value: dump_text(value, indent=2, ensure_ascii=True),
+        lambda value: dump_json(value).decode(),
+        lambda value: dump_event(ToolCallStart(tool_call_id="1", tool_name="tool", input=value)),
+        lambda value: ApiResponse(200, value).text(),
+    ],
+)
+def test_a_number_that_json_has_no_word_for_becomes_null(
+    dump: Callable[[JsonObject], str], number: float
+) -> None:
+    def refuse(constant: str) -> float:
+        raise AssertionError(constant)
+
+    written = dump({"small": 1e-7, "x": [number, {"y": number}]})
+
+    read = json.loads(written, parse_constant=refuse)
+    assert read.get("input", read) == {"small": 1e-7, "x": [None, {"y": None}]}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The prior-art gate: what counts as near, and what can be reused."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from idea_explorer.adapters.research_index.index import DocumentIndex
+from idea_explorer.domain.documents import OFFLINE_MARK, render_update
+from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.markdown import remove_markup
 from idea_explorer.domain.similar_research import IndexEntry, extract_terms, index_document
 from tests.fakes.research import index_of
@@ -87,6 +90,22 @@ def test_a_hit_carries_what_a_person_decides_by(index: DocumentIndex) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("writers", "is_offline"),
+    [([], True), ([True], True), ([True, True], True), ([False], False), ([False, True], False)],
+)
+def test_updates_of_the_offline_model_make_no_research(
+    writers: list[bool], is_offline: bool
+) -> None:
+    text = "---\nidea: Bees\nmodel: offline\n---\n\n# Bees\n"
+    for number, is_own in enumerate(writers):
+        section = render_update(new_id(number), date(2026, 11, 17), "More.", is_offline=is_own)
+        text = f"{text}\n{section}"
+
+    assert index_document("ideas/bees.md", text).is_offline == is_offline
+    assert not index_document("ideas/bees.md", text.replace("model: offline", "")).is_offline
+
+
 def test_the_offline_model_gives_no_verdict() -> None:
     """It repeats those of other documents. What a model adds later counts."""
     text = "---\nidea: Bees\nmodel: offline\n---\n\n# Bees\n\n## Verdict\n\n**Verdict: PASS**\n"
@@ -95,6 +114,8 @@ def test_the_offline_model_gives_no_verdict() -> None:
     assert index_document("ideas/bees.md", text).verdict is None
     assert index_document("ideas/bees.md", text.replace("offline", "sonnet")).verdict == "PASS"
     assert index_document("ideas/bees.md", text + update).verdict == "PIVOT"
+    own = f"{text.replace('offline', 'sonnet')}{update.replace('### V', f'{OFFLINE_MARK}### V')}"
+    assert index_document("ideas/bees.md", own).verdict == "PASS"
 
 
 def test_words_meet_across_plural_case_and_accents() -> None:

@@ -6,7 +6,6 @@ shape `{error: {type, message, details?}}` and never echo a value that was sent 
 
 import base64
 import binascii
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -25,7 +24,7 @@ from idea_explorer.domain.errors import (
     QuotaSpentError,
     RateLimitedError,
 )
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.request import invalid_request
 
 MAX_BODY_BYTES = 262_144  # 256 KB: three times the largest valid request
@@ -173,7 +172,7 @@ class ApiResponse:
             case BaseModel():
                 return self.body.model_dump_json(by_alias=True)
             case _:
-                return json.dumps(self.body, ensure_ascii=False)
+                return dump_text(self.body)
 
 
 class LambdaContext(Protocol):

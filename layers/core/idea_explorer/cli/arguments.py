@@ -36,8 +36,13 @@ REQUEST_FLAGS = (
 
 def read_settings(research: str | None, *, reads_research: bool = False) -> Settings:
     """The environment, and `--research`. Says so where GitHub is only half set up, and where a command
-    that reads research is given a folder but uses GitHub."""
+    that reads research is given a folder but uses GitHub. Raises ConfigurationError if there is no folder
+    of that name."""
     settings = with_folder(Settings.from_environment(os.environ), research)
+    if not settings.research_dir.is_dir():
+        from idea_explorer.wiring.toolsets import check_folder
+
+        check_folder(settings)
     if missing := missing_github_variable(settings):
         folder = settings.research_dir.resolve()
         warn(f"{missing} is not set, so the folder {folder} is used instead of GitHub.")

@@ -190,7 +190,7 @@ def _check_deployment(_settings: Settings, environment: Mapping[str, str]) -> It
             "note",
             "deployment",
             "none; `idea submit` needs IDEA_API_URL and IDEA_API_TOKEN",
-            "run `idea serve`, which prints both, or deploy as README.md describes",
+            "run `idea serve`, which prints both, or deploy: see README.md",
         )
         return
     try:

@@ -175,7 +175,7 @@ class ProgressDisplay:
         if self._show_text:
             *lines, self._unfinished = self._unfinished.split("\n")
             for line in lines:
-                self._screen.line(f"    {line}", "dim")
+                self._screen.text(line)
         else:
             self._unfinished = self._unfinished[-MAX_UNFINISHED:]
         self._show_activity(f"writing, {self._characters:,} characters")
@@ -199,7 +199,8 @@ class ProgressDisplay:
 
     def _end_text(self) -> None:
         if self._unfinished and self._show_text:
-            self._line(f"    {self._unfinished}", "dim")
+            self._screen.text(self._unfinished)
+            self._show_activity("thinking")
         self._unfinished = ""
         self._screen.show_unfinished("")
 

@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 from idea_explorer.cli.arguments import with_folder
 from idea_explorer.cli.checks import CHECKS, CheckResult
-from idea_explorer.cli.output import print_json, terminal_width, wrap
+from idea_explorer.cli.output import print_json, terminal_width
+from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import until_reader_leaves
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.settings import Settings

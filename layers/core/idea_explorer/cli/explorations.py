@@ -1,7 +1,6 @@
 """The commands on explorations: submit, list, status, watch, cancel, resume, revert, webhook."""
 
 import argparse
-import json
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,7 +29,7 @@ from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import ApprovalRequested
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -267,7 +266,7 @@ def _show_events(
     for received in target.events(details.id, _ignore, after=after):
         if arguments.json:
             line = {"id": received.number, **received.data}
-            print(json.dumps(line, ensure_ascii=False), flush=True)
+            print(dump_text(line), flush=True)
 
 
 def _display_events(target: Target, details: Details, after: int) -> None:

@@ -1,6 +1,7 @@
 """`idea index` and `idea library`: music data for the discover toolset."""
 
 import argparse
+import shlex
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -17,14 +18,14 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
 from idea_explorer.wiring.local import open_given_file, system_clock
-from idea_explorer.wiring.toolsets import check_folder
 
 
 def index(arguments: argparse.Namespace) -> int:
-    settings = _read_settings(arguments)
+    settings = read_settings(arguments.research)
     with _open(arguments.file) as lines:
         count = index_tracks(lines, music.track_index(settings))
     print(f"Indexed {pluralize(count, 'track')} in {_describe_place(settings)}")
+    warn(f'Search them with: idea explore --toolset discover "MOOD"{_name_folder(arguments)}')
     return 0
 
 
@@ -70,18 +71,16 @@ def _describe_place(settings: Settings) -> str:
     """Each research folder has an index of its own, unless all share one at Qdrant."""
     if settings.qdrant_url:
         return f"the collection {settings.qdrant_collection} of Qdrant"
-    folder = settings.research_dir.resolve()
-    return f"{folder}; `idea explore --toolset discover` finds them there, or with --research"
+    return str(settings.research_dir.resolve())
+
+
+def _name_folder(arguments: argparse.Namespace) -> str:
+    """What the next command needs to find the same index."""
+    return f" --research {shlex.quote(arguments.research)}" if arguments.research else ""
 
 
 def _library(arguments: argparse.Namespace) -> Library:
-    return music.library(_read_settings(arguments), arguments.owner, system_clock())
-
-
-def _read_settings(arguments: argparse.Namespace) -> Settings:
-    settings = read_settings(arguments.research)
-    check_folder(settings)
-    return settings
+    return music.library(read_settings(arguments.research), arguments.owner, system_clock())
 
 
 def _open(given: str) -> AbstractContextManager[IO[bytes]]:

@@ -1,9 +1,7 @@
 """Explorations as a person reads them: statuses, summaries, list rows and suggested commands."""
 
-import json
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,11 +9,12 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
+from idea_explorer.cli.streams import print_coloured
 from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import OFFLINE, Delivery
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import make_printable, one_line, pluralize, unescape_prose
@@ -36,16 +35,22 @@ STATUS_NAMES: dict[Status, str] = {
     "awaiting_approval": "waiting for approval",
     "timed_out": "timed out",
 }
+STATUS_WIDTH = 20
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
 
 def print_json(found: object) -> None:
-    print(json.dumps(found, ensure_ascii=False))
+    print(dump_text(found))
 
 
 def print_markdown(text: str) -> None:
     """As it is into a file or a pipe; on a terminal as a person reads it."""
-    print(unescape_prose(text) if sys.stdout.isatty() else text)
+    if width := terminal_width():
+        from idea_explorer.cli.prose import lay_out
+
+        print_coloured(lay_out(text, width), sys.stdout)
+    else:
+        print(text)
 
 
 def parse_details(found: JsonObject) -> Details:
@@ -123,7 +128,8 @@ def _format_delivery(delivery: Delivery, name: str) -> str:
             return ""
 
 
-HEADER = f"{'STATUS':<20} {'STARTED':>8} {'COST':>7}"
+STATUS = "STATUS"
+FACTS = f" {'STARTED':>8} {'COST':>7}"
 
 
 def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
@@ -132,33 +138,36 @@ def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
     ids = [row.id for row in rows]
     names = shorten_ids(ids) if width else dict(zip(ids, ids, strict=True))
     longest = max(map(len, names.values()), default=0)
-    after_id, after_facts, room = _choose_layout(longest, width)
+    statuses = [name_status(row.status) for row in rows]
+    # a terminal is narrow; the columns of a pipe are always the same
+    status_width = max(map(len, (STATUS, *statuses))) if width else STATUS_WIDTH
+    after_id, after_facts, room = _choose_layout(longest, status_width + len(FACTS), width)
     is_table = after_id == "  "
     if rows and width and is_table:
-        yield f"{'ID':<{longest}}  {HEADER}  IDEA"
+        yield f"{'ID':<{longest}}  {STATUS:<{status_width}}{FACTS}  IDEA"
     for row in rows:
         own = names[row.id].ljust(longest if is_table else 0)
         title = one_line(make_printable(one_line(_name(row), MAX_TITLE)), room)
-        yield f"{own}{after_id}{_format_facts(row)}{after_facts}{title}"
+        yield f"{own}{after_id}{_format_facts(row, status_width)}{after_facts}{title}"
 
 
-def _choose_layout(longest: int, width: int | None) -> tuple[str, str, int]:
+def _choose_layout(longest: int, facts: int, width: int | None) -> tuple[str, str, int]:
     """What stands after the id and after the facts, and how many characters are left for the title."""
     layouts = (
-        ("  ", "  ", longest + len(HEADER) + 4),
-        ("\n  ", "  ", len(HEADER) + 4),
+        ("  ", "  ", longest + facts + 4),
+        ("\n  ", "  ", facts + 4),
         ("\n  ", "\n  ", 2),
     )
-    left = MAX_TITLE + longest + len(HEADER) + 4 if width is None else width
+    left = MAX_TITLE + longest + facts + 4 if width is None else width
     fitting = [layout for layout in layouts if left - layout[2] >= MIN_TITLE] or layouts[-1:]
     after_id, after_facts, taken = fitting[0]
     return after_id, after_facts, max(MIN_TITLE, min(left - taken, MAX_TITLE))
 
 
-def _format_facts(row: Summary) -> str:
+def _format_facts(row: Summary, status_width: int) -> str:
     cost = "" if row.cost_usd is None else f"${row.cost_usd:.2f}"
     age = f"{format_age(row.created_at)} ago"
-    return f"{name_status(row.status):<20} {age:>8} {cost:>7}"
+    return f"{name_status(row.status):<{status_width}} {age:>8} {cost:>7}"
 
 
 def _name(row: Summary) -> str:
@@ -287,13 +296,3 @@ def _name_decisions(pending: "Sequence[ApprovalView]") -> tuple[str, str]:
 def terminal_width() -> int | None:
     """None where stdout goes to a file or another program."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def wrap(text: str, width: int | None, indent: int) -> list[str]:
-    """The text in lines of this width, broken between words only."""
-    if width is None:
-        return [text]
-    margin = " " * indent
-    return textwrap.wrap(
-        text, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
-    )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 Without ANTHROPIC_API_KEY an offline model runs every step but does no research.
 With IDEA_API_URL set, commands on explorations talk to that deployment; without
-it, to this machine. `idea doctor` checks what is configured and what is missing,
-`idea help exit-codes` and other topics explain what the commands say."""
+it, to this machine. `idea doctor` checks what is configured and what is
+missing; `idea help exit-codes` and other topics explain what the commands say."""
 
 
 def build_parser() -> CommandParser:

@@ -1,7 +1,6 @@
 """`idea report` prints or writes a report; `idea open` shows it in the browser."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from idea_explorer.api.views import Details
 from idea_explorer.cli.output import parse_details, print_json, print_markdown
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import ConfigurationError, ExternalError, InvalidRequestError
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.playlist import export
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.wiring.local import private_page
@@ -88,7 +87,7 @@ def _render(form: str, content: str, target: Target, exploration_id: str) -> str
         case "html":
             return _render_page(details, content)
         case "json" if not makes_playlist:
-            return json.dumps(_describe(details, content), ensure_ascii=False, indent=2) + "\n"
+            return dump_text(_describe(details, content), indent=2) + "\n"
         case "json" | "m3u" | "csv":
             return export(content, form, details.toolset)
         case _:

@@ -4,7 +4,8 @@ import sys
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from idea_explorer.cli import streams
-from idea_explorer.domain.text import make_printable
+from idea_explorer.domain.patterns import lazy_pattern
+from idea_explorer.domain.text import make_printable, unescape_prose
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -14,11 +15,15 @@ DRAWINGS_PER_SECOND = 12.5  # as many as the spinner has pictures for
 # Words that come faster than this are drawn together: nobody sees the difference, and drawing takes time.
 DRAW_SECONDS = 0.05
 UNFINISHED_ROWS = 3
+LINE_START = lazy_pattern(r" *(?:(?:[→✓✗…·?>*+-]|\d+\.|\[\d+\]) )?")
+HINT = lazy_pattern(r": idea ")
+MIN_ROW = 20  # columns: with fewer, an indent leaves no room for words
 MAX_UNFINISHED = 2_000  # characters: more than fit into these rows
 
 
 class Screen(Protocol):
     def line(self, text: str, style: str = "") -> None: ...
+    def text(self, markdown: str) -> None: ...
     def show_activity(self, text: str) -> None: ...
     def show_unfinished(self, text: str) -> None: ...
     def pause(self) -> None: ...
@@ -33,6 +38,9 @@ class PlainScreen:
 
     def line(self, text: str, style: str = "") -> None:
         print(text, file=sys.stderr, flush=True)
+
+    def text(self, markdown: str) -> None:
+        self.line(f"    {markdown}")
 
     def show_activity(self, text: str) -> None:
         pass
@@ -76,7 +84,17 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        self._console.print(self._text(make_printable(text), style=style), soft_wrap=True)
+        rows = self._wrap(self._text(make_printable(text), style=style))
+        # what rich draws again by itself holds this lock too: without it one of both would erase as many rows
+        # as the other has drawn, and lines would be lost
+        with self._live._lock:  # noqa: SLF001
+            self._console.print(*rows, sep="\n", soft_wrap=True)
+
+    def text(self, markdown: str) -> None:
+        """A line of the report, without where its links lead to: the report says that."""
+        from idea_explorer.cli.prose import drop_link_targets
+
+        self.line(f"    {unescape_prose(drop_link_targets(markdown))}", "dim")
 
     def show_activity(self, text: str) -> None:
         self._activity = make_printable(text)
@@ -99,6 +117,17 @@ class TerminalScreen:
         # would obey what is written to it
         if isinstance(sys.stderr, self._proxy):
             sys.stderr = streams.make_stream_printable(cast("TextIO", sys.stderr))
+
+    def _wrap(self, text: "Text") -> "list[Text]":
+        """Broken between words, with the following rows below the first word; commands stay whole."""
+        width = self._console.width
+        start = LINE_START.match(text.plain)
+        indent = start.end() if start else 0
+        if text.cell_len <= width or HINT.search(text.plain) or width - indent < MIN_ROW:
+            return [text]
+        first, *others = text[indent:].wrap(self._console, width - indent)
+        margin = self._text(" " * indent)
+        return [text[:indent] + first, *(margin + row for row in others)]
 
     def _render(self) -> "Group":
         minutes, seconds = divmod(int(self._console.get_time() - self._began), 60)

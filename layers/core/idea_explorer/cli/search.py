@@ -2,7 +2,8 @@
 
 import argparse
 
-from idea_explorer.cli.output import print_json, terminal_width, wrap
+from idea_explorer.cli.output import print_json, terminal_width
+from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import InvalidRequestError
@@ -33,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
             print("\n".join(_format_hit(hit)))
     total = found.get("totalFound", len(results))
     if not results:
-        warn(f"No document is about: {one_line(words, 80)}")
+        asked = "every word of" if len(words.split()) > 1 else "the word"
+        warn(f"No document has {asked}: {one_line(words, 80)}")
     elif isinstance(total, int) and total > len(results) and not arguments.quiet:
         warn(
             f"These are the first {len(results)} of {total:,}. See more with --limit {MAX_RESULTS}."

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from idea_explorer.cli.output import wrap
+from idea_explorer.cli.prose import wrap
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import IndexEntry, Similar

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from idea_explorer.agent.tool_calls import Caller, ToolExecutor, ToolLimiter, ToolRetrier
 from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.cli.arguments import read_files, read_settings
-from idea_explorer.cli.output import terminal_width, wrap
+from idea_explorer.cli.output import terminal_width
+from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.json import Block, text_of
+from idea_explorer.domain.json import Block, dump_text, text_of
 from idea_explorer.domain.tools import ToolCall, ToolResult
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.settings import Settings
@@ -57,7 +58,7 @@ def list_all(arguments: argparse.Namespace) -> int:
     definitions = {name: toolset(settings, name).definitions for name in names}
     if arguments.json:
         shown = definitions[arguments.toolset] if arguments.toolset else definitions
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        print(dump_text(shown, indent=2))
         return 0
     for name in names:
         print(name)
@@ -146,4 +147,4 @@ def _call(caller: Caller, call: object) -> ToolResult:
 def _print_result(result: ToolResult) -> None:
     # ASCII, so that a lone surrogate in a model's argument cannot break the output; at once, because a
     # program may wait for this answer before it writes its next line
-    print(json.dumps(result.payload, ensure_ascii=True), flush=True)
+    print(dump_text(result.payload, ensure_ascii=True), flush=True)

@@ -5,6 +5,7 @@ never overwritten.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -23,6 +24,7 @@ from idea_explorer.domain.report_phrases import FOLLOWS_UP, translate
 from idea_explorer.domain.text import hash_text
 
 UPDATE = "## Update - "
+OFFLINE_MARK = f"<!-- model {OFFLINE} -->"  # in an update; the front matter is the document's
 SECTION_LEVEL = 3  # of the highest heading within an update
 _UPDATE_HEADING = lazy_pattern(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
 _HEADING = lazy_pattern(r"^(#{1,6})(?= )", re.MULTILINE)
@@ -39,9 +41,18 @@ class ParsedDocument:
 
     @property
     def is_offline(self) -> bool:
-        """Whether only the offline model wrote it: it shows what a report looks like, and is no research. An
-        update makes it research, since the front matter names the first writer only."""
-        return self.matter.get("model") == OFFLINE and not _UPDATE_HEADING.search(self.body)
+        """Whether only the offline model wrote it: it shows what a report looks like, and is no research. The
+        front matter names the first writer; an update of any other makes it research."""
+        return self.matter.get("model") == OFFLINE and not self.researched
+
+    @property
+    def researched(self) -> str:
+        """The body without what the offline model wrote: it repeats other documents and judges nothing."""
+        updates = list(_find_updates(self.body))
+        end = updates[0][0] if updates else len(self.body)
+        first = "" if self.matter.get("model") == OFFLINE else self.body[:end]
+        added = (self.body[start:stop] for start, stop in updates)
+        return "".join([first, *(text for text in added if OFFLINE_MARK not in text)])
 
 
 def parse_document(text: str) -> ParsedDocument:
@@ -96,10 +107,13 @@ def fingerprint(text: str) -> str:
     return hash_text(text.replace("\r\n", "\n").strip())
 
 
-def render_update(exploration_id: ExplorationId, on: date, report: str) -> str:
+def render_update(
+    exploration_id: ExplorationId, on: date, report: str, *, is_offline: bool = False
+) -> str:
     """The section that an update adds, with a comment by which a resumed run finds it."""
     text = _UPDATE_HEADING.sub("", report, count=1) if report.startswith(UPDATE) else report
-    return f"{UPDATE}{on:%Y-%m-%d}\n\n{_mark(exploration_id)}\n\n{_lower_headings(text.strip())}\n"
+    mark = f"{_mark(exploration_id)}\n{OFFLINE_MARK}" if is_offline else _mark(exploration_id)
+    return f"{UPDATE}{on:%Y-%m-%d}\n\n{mark}\n\n{_lower_headings(text.strip())}\n"
 
 
 def _mark(exploration_id: ExplorationId) -> str:
@@ -162,8 +176,13 @@ def remove_section(existing: str, exploration_id: ExplorationId, written: set[st
 
 
 def _own_section(text: str, exploration_id: ExplorationId) -> tuple[int, int] | None:
-    starts = [match.start() for match in _UPDATE_HEADING.finditer(text)]
-    for start, end in pairwise([*starts, len(text)]):
+    for start, end in _find_updates(text):
         if _mark(exploration_id) in text[start:end]:
             return start, end
     return None
+
+
+def _find_updates(text: str) -> Iterator[tuple[int, int]]:
+    """Where each section of an update begins and ends."""
+    starts = [match.start() for match in _UPDATE_HEADING.finditer(text)]
+    return pairwise([*starts, len(text)])

@@ -17,13 +17,15 @@ MAX_DEPTH = 64  # far deeper than any tool's arguments; stores and parsers give 
 
 
 def dump_canonical(value: JsonValue) -> str:
-    """Equal values have equal text, for comparing and hashing; the same that `json.dumps` would give. That
-    takes ten times as long for a text that is not ASCII, so it is left what pydantic spells otherwise: small
-    numbers, and what UTF-8 cannot encode."""
+    """Equal values have equal text, for comparing and hashing; the same that `json.dumps` would give, except
+    that a number which JSON has no word for is null, as it is once stored. That takes ten times as long for a
+    text that is not ASCII, so it is left what pydantic spells otherwise: small numbers, and what UTF-8 cannot
+    encode."""
     try:
-        return to_json(_sort_keys(value)).decode()
+        return dump_json(_sort_keys(value)).decode()
     except ValueError:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        finite = _without_infinities(value)
+        return json.dumps(finite, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _sort_keys(value: JsonValue) -> JsonValue:
@@ -40,8 +42,40 @@ def _sort_keys(value: JsonValue) -> JsonValue:
 
 
 def dump_json(value: JsonValue) -> bytes:
-    """Compact JSON with the fields in their order. Raises ValueError for a lone surrogate."""
-    return to_json(value)
+    """Compact JSON with the fields in their order. A number that JSON has no word for becomes null, as in
+    JavaScript. Raises ValueError for a lone surrogate."""
+    return to_json(value, inf_nan_mode="null")
+
+
+def dump_text(
+    value: object,
+    *,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    ensure_ascii: bool = False,
+) -> str:
+    """JSON for people and programs that read it. A number that JSON has no word for becomes null."""
+    style: dict[str, Any] = {
+        "indent": indent,
+        "separators": separators,
+        "ensure_ascii": ensure_ascii,
+    }
+    try:
+        return json.dumps(value, allow_nan=False, **style)
+    except ValueError:
+        return json.dumps(_without_infinities(value), **style)
+
+
+def _without_infinities(value: object) -> object:
+    match value:
+        case dict():
+            return {name: _without_infinities(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_without_infinities(item) for item in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case _:
+            return value
 
 
 def parse_json(data: bytes) -> Any:
@@ -55,7 +89,7 @@ def parse_json(data: bytes) -> Any:
 def json_size(value: JsonValue) -> int:
     """The bytes of a value as JSON."""
     try:
-        return len(to_json(value))
+        return len(dump_json(value))
     except ValueError:
         return len(dump_canonical(value).encode("utf-8", "surrogatepass"))
 

@@ -4,13 +4,12 @@ Titles, names and reasons come from models and catalogues. They are escaped wher
 that none of them makes a row, a link or a formula.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.json import JsonObject, dump_text, text_of
 from idea_explorer.domain.markdown import close_code
 from idea_explorer.domain.music import tidal_address
 from idea_explorer.domain.text import (
@@ -129,7 +128,7 @@ def export(report: str, form: Format, toolset: str) -> str:
     if playlist is None:
         raise MissingError("The exploration has no playlist.")
     if form == "json":
-        return json.dumps(playlist.as_json(), ensure_ascii=False, indent=2) + "\n"
+        return dump_text(playlist.as_json(), indent=2) + "\n"
     return to_m3u(playlist) if form == "m3u" else to_csv(playlist)
 
 

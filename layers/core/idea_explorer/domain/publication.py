@@ -9,7 +9,7 @@ from itertools import chain, count
 
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.json import JsonObject, dump_text, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
 
@@ -136,7 +136,7 @@ def remove_log_entries(existing: str, exploration_id: str) -> str | None:
 
 def _dump_log(entries: list[JsonObject], existing: str | None) -> str:
     """Uses the line ends of the existing log."""
-    text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    text = dump_text(entries, indent=2) + "\n"
     # no file can hold half of a surrogate pair as it is
     text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text.replace("\n", "\r\n") if existing and "\r\n" in existing else text

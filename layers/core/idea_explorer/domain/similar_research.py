@@ -108,8 +108,7 @@ def index_document(path: str, text: str) -> IndexEntry:
     return IndexEntry(
         path=path,
         title=find_title(parsed.body, idea or path),
-        # the offline model repeats the verdicts of other documents; it judges nothing
-        verdict=None if parsed.is_offline else find_verdict(parsed.body),
+        verdict=find_verdict(parsed.researched),
         date=_field(matter, "date") or (dated.group(1) if dated else None),
         idea=one_line(idea, MAX_RECORDED_IDEA),
         idea_key=hash_idea(idea) if idea else "",

@@ -5,7 +5,6 @@ The body depends on the record alone, so it is the same in every attempt; only t
 
 import hashlib
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +17,7 @@ from idea_explorer.domain.errors import (
     UpstreamTimeoutError,
 )
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.request import key_of
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -121,7 +120,7 @@ def test_message(unique: str, now: datetime) -> WebhookMessage:
 
 
 def _dump(fields: JsonObject) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return dump_text(fields, separators=(",", ":")).encode()
 
 
 def build_headers(message: WebhookMessage, secret: str | None, now: datetime) -> Mapping[str, str]:

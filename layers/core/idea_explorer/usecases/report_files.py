@@ -12,7 +12,7 @@ from idea_explorer.domain.documents import (
     render_update,
 )
 from idea_explorer.domain.errors import ConflictError, DocumentError, ExplorerError
-from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
     ResearchFolder,
@@ -50,7 +50,12 @@ def _updated(
 ) -> Change:
     log = tree.read_text(place.log)
     written = find_fingerprints(parse_log(log), exploration.id) or set()
-    section = render_update(exploration.id, exploration.created_at.date(), report)
+    section = render_update(
+        exploration.id,
+        exploration.created_at.date(),
+        report,
+        is_offline=exploration.model_name == OFFLINE,
+    )
     updated = add_section(base, section, exploration.id, written)
     notice = (
         "The section of an earlier run was changed by hand since, so this run adds its own."

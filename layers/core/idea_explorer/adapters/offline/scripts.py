@@ -247,4 +247,4 @@ def _closing(conversation: Conversation) -> str:
     owned = sum(track.get("inLibrary") is True for track in _tracks(playlist))
     title = text_of(playlist.payload.get("title"))
     count = pluralize(len(_tracks(playlist)), "track")
-    return f"# {title}\n\n{NOTICE}\n{count} close to what was asked for, of which {owned} owned.\n"
+    return f"# {title}\n\n{NOTICE}\n{count} close to what was asked for; you own {owned or 'none'} of them.\n"

@@ -1,7 +1,8 @@
 """Search the research on this machine as the API does: a document has every word, the newest come first."""
 
-from idea_explorer.domain.documents import parse_document
+from idea_explorer.cli.prose import drop_link_targets
 from idea_explorer.domain.errors import ExplorerError, MissingError
+from idea_explorer.domain.front_matter import cut_front_matter
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.similar_research import IndexEntry
@@ -30,9 +31,10 @@ def _describe(entry: IndexEntry, text: str, words: str) -> JsonObject:
 
 
 def _read(entry: IndexEntry, repository: ResearchRepository) -> str:
-    """Without what cannot be read here, such as a document that is too long."""
+    """Without its front matter, which may be malformed, and without what cannot be read here, such as a
+    document that is too long."""
     try:
         document = repository.read(ResearchPath(entry.path.removeprefix(f"{RESEARCH_ROOT}/")))
     except ExplorerError:
         return ""
-    return parse_document(document.content).body
+    return drop_link_targets(cut_front_matter(document.content)[1])

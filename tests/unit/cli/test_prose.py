@@ -1,0 +1,95 @@
+"""A report on a terminal: for people, at the width that they have."""
+
+import pytest
+
+from idea_explorer.cli.prose import drop_link_targets, lay_out
+
+REPORT = r"""# Tea \*rooms\*
+
+Libraries have rooms that are empty on weekdays ([Tools](../tools/research.md)), see [here](https://tea.example).
+
+- a point that is too long for one line of this terminal, as most are
+> a remark that is too long for one line of this terminal, as some are
+
+```
+code that is never broken, however long it is and however narrow the terminal
+```
+
+## Sources
+
+1. [Tools](../tools/research.md) `75784f05148b`
+"""
+
+
+def show(markdown: str, width: int) -> list[str]:
+    return [line for line, _ in lay_out(markdown, width)]
+
+
+def test_a_report_is_broken_between_words() -> None:
+    assert show(REPORT, 50) == [
+        "# Tea *rooms*",
+        "",
+        "Libraries have rooms that are empty on weekdays",
+        "(Tools [1]), see here <https://tea.example>.",
+        "",
+        "- a point that is too long for one line of this",
+        "  terminal, as most are",
+        "> a remark that is too long for one line of this",
+        "> terminal, as some are",
+        "",
+        "```",
+        "code that is never broken, however long it is and however narrow the terminal",
+        "```",
+        "",
+        "## Sources",
+        "",
+        "1. [Tools](../tools/research.md) `75784f05148b`",
+        "",
+    ]
+
+
+def test_only_headings_are_bold() -> None:
+    assert [line for line, colour in lay_out(REPORT, 80) if colour] == [
+        "# Tea *rooms*",
+        "## Sources",
+    ]
+
+
+TABLE = r"""| # | Track | Why |
+|---|:--|---|
+| 1 | Reel \| Air | [rain](#rain) |
+| 2 | Hymn | |"""
+
+
+def test_a_table_that_fits_has_columns() -> None:
+    assert show(TABLE, 40) == [
+        "#  Track       Why",
+        "─  ──────────  ────────────",
+        "1  Reel | Air  rain <#rain>",
+        "2  Hymn",
+    ]
+
+
+def test_a_table_that_does_not_fit_is_a_list() -> None:
+    assert show(TABLE, 20) == [
+        "- #: 1",
+        "- Track: Reel | Air",
+        "- Why: rain <#rain>",
+        "",
+        "- #: 2",
+        "- Track: Hymn",
+    ]
+
+
+@pytest.mark.parametrize(
+    "markdown", ["", "|", "||", "|---|", "| a |\n| b | c |", "[](", "```", "#"]
+)
+def test_malformed_markdown_is_shown(markdown: str) -> None:
+    assert set("".join(show(markdown, 80))) >= set(markdown) - set("|-\n")
+
+
+def test_text_that_is_no_link_stays() -> None:
+    assert show(r"\[not a link\](x) and [one\]](y)", 80) == ["[not a link](x) and one] <y>"]
+    assert (
+        drop_link_targets("see [the notes](../a.md), [x] and (y)") == "see the notes, [x] and (y)"
+    )

@@ -1,0 +1,65 @@
+"""The live view of a run on a terminal: what is drawn stays, and lines end between words."""
+
+import time
+
+import pytest
+
+from idea_explorer.cli import streams
+from idea_explorer.cli.screens import Screen, open_screen
+from tests.fakes.terminal import COLUMNS, LINES, Terminal, show_on_terminal
+
+
+@pytest.fixture
+def columns(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> int:
+    """How wide rich takes the terminal to be; it looks at the streams of the process otherwise."""
+    width: int = getattr(request, "param", COLUMNS)
+    monkeypatch.setenv("COLUMNS", str(width))
+    return width
+
+
+def draw(*lines: str) -> list[str]:
+    def write() -> None:
+        streams.prepare()
+        screen = open_screen()
+        for line in lines:
+            screen.line(line)
+        screen.pause()
+
+    return Terminal().show(show_on_terminal(write)).splitlines()
+
+
+@pytest.mark.usefixtures("columns")
+def test_no_line_is_lost_while_the_view_moves() -> None:
+    lines = [f"line {number} {'w ' * 900}".rstrip() for number in range(LINES - 20)]
+
+    def write() -> None:
+        streams.prepare()
+        screen: Screen = open_screen()
+        for line in lines:
+            screen.show_unfinished("one more row")
+            time.sleep(0.002)
+            screen.show_unfinished("")
+            screen.line(line)
+        screen.pause()
+
+    assert Terminal().show(show_on_terminal(write)).splitlines() == lines
+
+
+@pytest.mark.usefixtures("columns")
+@pytest.mark.parametrize("columns", [40], indirect=True)
+def test_a_long_line_is_broken_between_words_below_its_first_word() -> None:
+    assert draw(
+        "  ✓ search: found seven documents about tea", "    - a list item of some length, too"
+    ) == [
+        "  ✓ search: found seven documents about",
+        "    tea",
+        "    - a list item of some length, too",
+    ]
+
+
+@pytest.mark.usefixtures("columns")
+@pytest.mark.parametrize("columns", [40], indirect=True)
+def test_a_command_is_never_broken() -> None:
+    hint = "    decide with: idea approve 0199b000-0000-7000-8000-000000000003 --list"
+
+    assert draw(hint) == [hint]
