@@ -29,6 +29,27 @@ def test_a_cancelled_alarm_does_not_ring() -> None:
     assert rung.empty()
 
 
+def test_a_call_that_can_wait_when_it_is_due_is_made_later() -> None:
+    rung: queue.SimpleQueue[str] = queue.SimpleQueue()
+    waits = [0.05, 0.0]
+    alarms = Alarms()
+    alarms.call_later(0.01, lambda: rung.put("waited"), lambda: waits.pop(0))
+    alarms.call_later(0.02, lambda: rung.put("meanwhile"))
+
+    assert [rung.get(timeout=5) for _ in range(2)] == ["meanwhile", "waited"]
+    assert not waits
+
+
+def test_a_call_that_is_not_needed_when_it_is_due_is_not_made() -> None:
+    rung: queue.SimpleQueue[str] = queue.SimpleQueue()
+    alarms = Alarms()
+    alarms.call_later(0.01, lambda: rung.put("needless"), lambda: None)
+    alarms.call_later(0.05, lambda: rung.put("kept"))
+
+    assert rung.get(timeout=5) == "kept"
+    assert rung.empty()
+
+
 def test_a_call_that_takes_long_does_not_delay_the_others() -> None:
     rung = threading.Event()
     release = threading.Event()

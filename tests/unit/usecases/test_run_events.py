@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from idea_explorer.adapters.transcripts import Batch, LeasedTranscript
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError, UnavailableError
+from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.usecases.run_events import Flusher
 
 LOST = LeaseLostError("Another worker has it.")
+LATE = ErrorEvent(code="TIMEOUT", message="Late.")
 AWAY = UnavailableError("The store is not available.")
 
 
@@ -20,10 +23,22 @@ class Store:
         self.failures = list(failures)
         self.calls = 0
 
-    def flush(self) -> None:
+    def write(self, _: Batch) -> None:
         self.calls += 1
         if self.failures:
             raise self.failures.pop(0)
+
+
+class Run:
+    """Adds events to a transcript."""
+
+    def __init__(self, store: Store, seconds: float) -> None:
+        self.transcript = LeasedTranscript([], store.write)
+        self.flusher = Flusher(self.transcript, seconds)
+
+    def emit(self) -> None:
+        self.transcript.add_event(LATE)
+        self.flusher.schedule()
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -35,41 +50,55 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 def test_what_was_scheduled_is_stored_in_time_by_threads_that_are_used_again() -> None:
     store = Store()
-    flusher = Flusher(store.flush, 0.005)
+    run = Run(store, 0.005)
     before = threading.active_count()
     for round_number in range(1, 4):
         for _ in range(10):
-            flusher.schedule()
+            run.emit()
         wait_until(lambda seen=round_number: store.calls >= seen)  # type: ignore[misc]
 
     assert threading.active_count() <= before + 2  # one waits, the other stores
-    flusher.close()
+    run.flusher.close()
 
 
 def test_nothing_is_stored_where_nothing_was_scheduled() -> None:
     store = Store()
-    flusher = Flusher(store.flush, 0.001)
-    flusher.schedule()
+    run = Run(store, 0.001)
+    run.emit()
     wait_until(lambda: store.calls == 1)
     time.sleep(0.02)
 
     assert store.calls == 1
-    flusher.close()
+    run.flusher.close()
+
+
+def test_what_the_run_has_stored_itself_is_not_stored_again() -> None:
+    store = Store()
+    run = Run(store, 0.001)
+    run.transcript.add_event(LATE)
+    run.transcript.flush()
+    run.flusher.schedule()
+    time.sleep(0.02)
+
+    assert store.calls == 1
+    run.emit()
+    wait_until(lambda: store.calls == 2)
+    run.flusher.close()
 
 
 def test_a_store_that_cannot_be_reached_is_tried_again() -> None:
     store = Store(AWAY, AWAY)
-    flusher = Flusher(store.flush, 0.001)
-    flusher.schedule()
+    run = Run(store, 0.001)
+    run.emit()
 
     wait_until(lambda: store.calls == 3)
-    flusher.schedule()
-    flusher.close()
+    run.flusher.schedule()
+    run.flusher.close()
 
 
 def test_a_lease_that_is_lost_meanwhile_ends_the_run_at_its_next_event() -> None:
-    flusher = Flusher(Store(LOST).flush, 0.001)
-    flusher.schedule()
+    run = Run(Store(LOST), 0.001)
+    run.emit()
 
     with pytest.raises(LeaseLostError):
-        wait_until(lambda: bool(flusher.schedule()))  # type: ignore[func-returns-value]
+        wait_until(lambda: bool(run.flusher.schedule()))  # type: ignore[func-returns-value]

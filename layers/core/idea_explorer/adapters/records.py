@@ -115,15 +115,22 @@ def no_such_approval(approval_id: str) -> MissingError:
 def dump_stored_event(event: AnyEvent) -> str:
     """The event as JSON. What is too large is cut and marked: the output of a tool, which the transcript has
     in full, and any field of an event that would not fit into an item."""
-    data = dump_event(event)
-    if isinstance(event, ToolCallEnd) and event.output and _size(data) > MAX_OUTPUT_BYTES:
-        data = dump_event(event.model_copy(update={"output": _shorten_output(event.output)}))
+    output = event.output if isinstance(event, ToolCallEnd) else None
+    # a document that was read is not written out only to be measured
+    data = "" if output and _is_long(output) else dump_event(event)
+    if output and (not data or _size(data) > MAX_OUTPUT_BYTES):
+        data = dump_event(event.model_copy(update={"output": _shorten_output(output)}))
     limit = MAX_EVENT_BYTES // 2
     while _size(data) > MAX_EVENT_BYTES:
         fields: dict[str, JsonValue] = json.loads(dump_event(event))
         data = _to_json({name: _truncate(value, limit) for name, value in fields.items()})
         limit //= 2
     return data
+
+
+def _is_long(output: JsonObject) -> bool:
+    """Whether one of its texts alone is too large."""
+    return any(isinstance(part, str) and len(part) > MAX_OUTPUT_BYTES for part in output.values())
 
 
 def _shorten_output(output: JsonObject) -> JsonObject:
@@ -165,4 +172,4 @@ def _to_json(value: JsonValue) -> str:
 
 
 def _size(text: str) -> int:
-    return len(text.encode())
+    return len(text) if text.isascii() else len(text.encode())

@@ -40,6 +40,7 @@ class LeasedTranscript:
         self._events: list[AnyEvent | _Text] = []
         self._record: Exploration | None = None
         self._failed: Batch | None = None
+        self._taken = 0  # batches
         self._write = write
         self._lock = threading.Lock()  # never held while anything is written
         self._writing = threading.Lock()  # who only adds does not wait for it
@@ -47,6 +48,12 @@ class LeasedTranscript:
     @property
     def entries(self) -> Sequence[AnyEntry]:
         return tuple(self._entries)
+
+    @property
+    def unsaved(self) -> int | None:
+        with self._lock:
+            is_new = self._events or self._record or len(self._entries) > self._stored
+            return self._taken + 1 if is_new or self._failed else None
 
     def add(self, entry: AnyEntry) -> None:
         with self._lock:
@@ -83,6 +90,7 @@ class LeasedTranscript:
             entries = self._entries[self._stored :]
             events, self._events = self._events, []
             record, self._record = self._record, None
+            self._taken += 1
         return Batch(
             number=self._stored,
             entries=[zlib.compress(dump_entry(entry), COMPRESSION) for entry in entries],

@@ -106,11 +106,10 @@ class State:
         """What each call of another model was billed, at most."""
         return list_other_calls(self.entries)
 
-    @property
+    @cached_property
     def all_billed(self) -> list[ModelUsage]:
         own = self.opening.model_id
-        calls = (ModelUsage(model_id=own, usage=usage) for usage in self.billed)
-        return [*calls, *self.billed_elsewhere]
+        return [*(ModelUsage(own, usage) for usage in self.billed), *self.billed_elsewhere]
 
     @property
     def verification(self) -> VerificationFinished | None:

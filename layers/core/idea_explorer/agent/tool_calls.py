@@ -24,7 +24,7 @@ from idea_explorer.domain.deadline import (
 )
 from idea_explorer.domain.errors import ExternalError, ToolError
 from idea_explorer.domain.events import ToolCallEnd, ToolCallError, ToolCallStart
-from idea_explorer.domain.json import JsonObject, dump_canonical
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import RetryPolicy
 from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
@@ -228,7 +228,7 @@ def _end_event(
 
 def _shorten(result: ToolResult) -> ToolResult:
     """Cut the longest string of a result that is too large."""
-    excess = len(dump_canonical(result.payload)) - limits.MAX_RESULT_CHARS
+    excess = len(result.canonical) - limits.MAX_RESULT_CHARS
     if excess <= 0:
         return result
     texts = {key: value for key, value in result.payload.items() if isinstance(value, str)}

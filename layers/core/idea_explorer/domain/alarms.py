@@ -11,9 +11,14 @@ from idea_explorer.domain.threads import run_in_thread
 LINGER_SECONDS = 1.0  # that the thread waits for another alarm before it ends
 
 
+def _at_once() -> float:
+    return 0.0
+
+
 class Alarm:
-    def __init__(self, call: Callable[[], None]) -> None:
+    def __init__(self, call: Callable[[], None], time_left: Callable[[], float | None]) -> None:
         self._call: Callable[[], None] | None = call
+        self.time_left = time_left
 
     @property
     def is_cancelled(self) -> bool:
@@ -39,9 +44,19 @@ class Alarms:
         self._sleeps_until = 0.0
         self._is_running = False
 
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Alarm:
-        """`call`, which must not raise, is made in a thread of its own, as long as one can be started."""
-        alarm = Alarm(call)
+    def call_later(
+        self,
+        seconds: float,
+        call: Callable[[], None],
+        time_left: Callable[[], float | None] = _at_once,
+    ) -> Alarm:
+        """`call`, which must not raise, is made in a thread of its own, as long as one can be started. When
+        it is due, `time_left` says for how many seconds it can wait still; None: it need not be made."""
+        alarm = Alarm(call, time_left)
+        self._set_alarm(alarm, seconds)
+        return alarm
+
+    def _set_alarm(self, alarm: Alarm, seconds: float) -> None:
         at = time.monotonic() + seconds
         with self._changed:
             if not self._is_running:
@@ -50,10 +65,15 @@ class Alarms:
             elif at < self._sleeps_until:
                 self._changed.notify()
             heapq.heappush(self._set, (at, next(self._numbers), alarm))
-        return alarm
 
     def _ring(self) -> None:
         while alarm := self._wait():
+            left = alarm.time_left()
+            if left is None:
+                continue
+            if left > 0:
+                self._set_alarm(alarm, left)
+                continue
             try:
                 run_in_thread(alarm.ring, name="alarm")
             except RuntimeError:  # no more threads can be started

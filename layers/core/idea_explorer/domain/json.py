@@ -139,7 +139,7 @@ def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
             return [sanitize(item, depth - 1) for item in value]
         case dict():
             return {
-                text_of(sanitize(name)): sanitize(item, depth - 1) for name, item in value.items()
+                _replace_surrogates(name): sanitize(item, depth - 1) for name, item in value.items()
             }
         case float():
             return value if math.isfinite(value) else None
@@ -148,6 +148,8 @@ def sanitize(value: JsonValue, depth: int = MAX_DEPTH) -> JsonValue:
 
 
 def _replace_surrogates(text: str) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -158,7 +160,7 @@ def _replace_surrogates(text: str) -> str:
 def sanitize_block(block: Block) -> Block:
     """Make a block of an answer safe to store and send back. Arguments that are not an object become an
     empty one, because the API accepts nothing else."""
-    stored = {text_of(sanitize(name)): sanitize(value) for name, value in block.items()}
+    stored = {_replace_surrogates(name): sanitize(value) for name, value in block.items()}
     if stored.get("type") in {"tool_use", "server_tool_use"}:
         given = stored.get("input")
         stored["input"] = given if isinstance(given, dict) else {}

@@ -34,7 +34,9 @@ RESUMABLE: frozenset[Status] = frozenset({"partial", "timed_out", "failed", "can
 
 def nest(record: object, parts: Mapping[str, type[BaseModel]]) -> object:
     """A flat record with the fields of each part gathered under the part's name."""
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or all(
+        record.keys().isdisjoint(part.model_fields) for part in parts.values()
+    ):
         return record
     flat = dict(record)
     for name, part in parts.items():

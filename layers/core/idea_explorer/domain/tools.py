@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
@@ -95,7 +96,7 @@ class ToolCall:
         return f"{self.name} {dump_canonical(self.input)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolResult:
     """What a tool returns and what is recorded of it: `payload` goes to the model, the rest to people,
     logs and the evidence ledger."""
@@ -115,9 +116,16 @@ class ToolResult:
     def ok(self) -> bool:
         return self.error_type is None
 
+    @cached_property
+    def canonical(self) -> str:
+        """The payload as text. It may be large, so it is written once."""
+        return dump_canonical(self.payload)
+
     @property
     def sha256(self) -> str:
         """Equal for equal findings; how long they took does not count."""
+        if "durationMs" not in self.payload:
+            return hash_text(self.canonical)
         return digest({name: v for name, v in self.payload.items() if name != "durationMs"})
 
     @classmethod

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from idea_explorer.domain.base import DomainModel
 
@@ -34,10 +35,17 @@ class Usage(DomainModel, frozen=True):
 
     @staticmethod
     def total(parts: "Iterable[Usage]") -> "Usage":
-        return sum(parts, start=Usage())
+        listed = list(parts)
+        return Usage(
+            input_tokens=sum([part.input_tokens for part in listed]),
+            output_tokens=sum([part.output_tokens for part in listed]),
+            cache_write_tokens=sum([part.cache_write_tokens for part in listed]),
+            cache_read_tokens=sum([part.cache_read_tokens for part in listed]),
+            searches=sum([part.searches for part in listed]),
+        )
 
 
-class ModelUsage(DomainModel, frozen=True):
+class ModelUsage(NamedTuple):
     """What a call of a model used."""
 
     model_id: str

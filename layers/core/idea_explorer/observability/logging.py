@@ -52,6 +52,8 @@ def powertools_logger(**options: Any) -> Logger:
     Lambda drops lines below the level in force. It reads the level only by its own names, and only if the
     timestamp is RFC 3339; any other line counts as INFO.
     """
+    from json import JSONEncoder
+
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
@@ -75,11 +77,13 @@ def powertools_logger(**options: Any) -> Logger:
                 "xray_trace_id": self._get_latest_trace_id(),
             }
             written = {name: value for name, value in line.items() if value is not None}
-            return self.serialize({**written, **fields})
+            return self.serialize(written | fields)
 
         def serialize(self, log: Any) -> str:
-            level = LAMBDA_LEVELS.get(log["level"], log["level"])
-            return super().serialize({**log, "level": level})
+            log["level"] = LAMBDA_LEVELS.get(log["level"], log["level"])
+            return super().serialize(log)
 
-    formatter = FlatFormatter(use_rfc3339=True)
+    # a local time would be looked up in a file for every line, and an encoder made for it
+    encoder = JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=False)
+    formatter = FlatFormatter(use_rfc3339=True, utc=True, json_serializer=encoder.encode)
     return Logger(service=SERVICE, logger_formatter=formatter, **options)

@@ -4,10 +4,14 @@ Each line is written when its event happens, so the metrics of a killed function
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from aws_lambda_powertools.metrics.functions import is_metrics_disabled
+from pydantic_core import to_json
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -101,14 +105,29 @@ def _write_line(
     metrics: Mapping[str, tuple[MetricUnit, float]],
     request_id: str | None,
 ) -> None:
-    line = EphemeralMetrics()
-    for name, value in dimensions.items():
-        line.add_dimension(name, value)
-    for name, (unit, amount) in metrics.items():
-        line.add_metric(name, unit, amount)
-    if request_id:
-        line.add_metadata("function_request_id", request_id)
+    """Powertools' own collecting of a line takes three times as long as the line."""
+    if is_metrics_disabled():
+        return
+    service = os.environ.get("POWERTOOLS_SERVICE_NAME")
+    metadata = {} if request_id is None else {"function_request_id": request_id}
     # without these Lambda takes a line for INFO, and drops it where the level in force is higher
-    line.add_metadata("level", os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO"))
-    line.add_metadata("timestamp", datetime.now(UTC).isoformat())
-    line.flush_metrics()
+    metadata["level"] = os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO")
+    metadata["timestamp"] = datetime.now(UTC).isoformat()
+    line = _format_of(os.environ.get("POWERTOOLS_METRICS_NAMESPACE"), service).serialize_metric_set(
+        metrics={
+            name: {"Unit": _UNITS[unit], "Value": [float(amount)]}
+            for name, (unit, amount) in metrics.items()
+        },
+        dimensions={**dimensions, "service": service} if service else {**dimensions},
+        metadata=metadata,
+    )
+    sys.stdout.write(f"{to_json(line).decode()}\n")
+
+
+@cache
+def _format_of(namespace: str | None, service: str | None) -> EphemeralMetrics:
+    """Keeps nothing of a line: it is given all of it."""
+    return EphemeralMetrics(namespace=namespace, service=service)
+
+
+_UNITS = {unit: unit.value for unit in MetricUnit}  # an enumeration looks its values up each time

@@ -31,6 +31,10 @@ class Transcript(Protocol):
     def entries(self) -> Sequence[AnyEntry]:
         """Those that are stored, and those that were added."""
 
+    @property
+    def unsaved(self) -> int | None:
+        """The number of the write that will store what was added; None if all is stored."""
+
     def add(self, entry: AnyEntry) -> None:
         """For an entry on which nothing acts before another one is appended."""
 

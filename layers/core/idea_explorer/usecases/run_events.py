@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
@@ -69,12 +70,15 @@ class History:
 
 class Flusher:
     """Stores what a run has added to its transcript, at most so many seconds after `schedule`: nobody should
-    wait for what they follow while a tool works or a model pauses."""
+    wait for what they follow while a tool works or a model pauses. What the run itself stores meanwhile
+    is not waited for."""
 
-    def __init__(self, flush: Callable[[], None], seconds: float) -> None:
-        self._flush = flush
+    def __init__(self, transcript: Transcript, seconds: float) -> None:
+        self._transcript = transcript
         self._seconds = seconds
         self._alarm: Alarm | None = None
+        self._write: int | None = None  # that will store what was scheduled
+        self._since = 0.0  # when the first of it was
         self._is_closed = False
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -84,7 +88,10 @@ class Flusher:
         reached is no failure: it is tried again."""
         if self._failure is not None:
             raise self._failure
-        self._set_alarm()
+        if (write := self._transcript.unsaved) != self._write:
+            self._write, self._since = write, time.monotonic()
+        if self._alarm is None:  # else it stores this too
+            self._set_alarm()
 
     def close(self) -> None:
         with self._lock:
@@ -95,7 +102,16 @@ class Flusher:
     def _set_alarm(self) -> None:
         with self._lock:
             if self._alarm is None and not self._is_closed:
-                self._alarm = ALARMS.call_later(self._seconds, self._ring)
+                self._alarm = ALARMS.call_later(self._seconds, self._ring, self._time_left)
+
+    def _time_left(self) -> float | None:
+        """Until what was scheduled has to be stored; None if it is, and the next `schedule` sets an alarm."""
+        with self._lock:
+            alarm, self._alarm = self._alarm, None  # first, so that nobody relies on it meanwhile
+            if (write := self._transcript.unsaved) is None:
+                return None
+            self._alarm = alarm
+            return self._since + self._seconds - time.monotonic() if write == self._write else 0.0
 
     def _ring(self) -> None:
         with self._lock:
@@ -103,7 +119,7 @@ class Flusher:
             if self._is_closed:
                 return
         try:
-            self._flush()
+            self._transcript.flush()
         except ExternalError:
             self._set_alarm()
         except Exception as error:  # noqa: BLE001  raised in the run, at its next event
@@ -186,7 +202,7 @@ class RecordingSink:
     def __init__(self, transcript: Transcript, sinks: Sequence[EventSink], deps: Deps) -> None:
         self._transcript = transcript
         self._history = History(transcript)
-        self._flusher = Flusher(transcript.flush, deps.text_seconds)
+        self._flusher = Flusher(transcript, deps.text_seconds)
         self._others = FanOutSink(sinks)
 
     def emit(self, event: RunEvent) -> None:

@@ -212,6 +212,11 @@ def _execute(
 ) -> sqlite3.Cursor:
     """Waits while other processes write. SQLite would look again ever more rarely, up to 100 ms later, and
     those who come meanwhile would go first."""
+    try:
+        return connection.execute(statement, tuple(values))
+    except sqlite3.OperationalError as error:
+        if not _is_busy(error):
+            raise
     clock = SystemClock()
     return retry(
         lambda: connection.execute(statement, tuple(values)),
