@@ -7,10 +7,13 @@ would say the same, but they have no effect since pytest 9.2 keeps the id of a t
 import gc
 import os
 import tempfile
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from tests.rows import join_rows
 
 # The servers of the tests are on this machine, whatever leads out of it.
 for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
@@ -34,6 +37,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     # In the order of collection, which begins with what takes longest, and not by number of tests.
     config.option.loadscopereorder = False
     return ByFile(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: Any
+) -> pytest.Function | None:
+    config = collector.config
+    in_worker = hasattr(config, "workerinput")
+    if not in_worker or any("[" in chosen for chosen in config.args):
+        return None
+    return join_rows(collector, name, obj) if collector.istestfunction(obj, name) else None
 
 
 def pytest_collection_finish() -> None:

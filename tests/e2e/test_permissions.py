@@ -41,7 +41,7 @@ def test_a_raw_message_with_a_file_that_is_not_there_is_set_aside_at_once(stack:
 
     stack.send(body)
 
-    stack.wait(lambda: body in stack.dead_letters(), seconds=20)
+    stack.wait(lambda: body in stack.dead_letters(), seconds=120)
 
 
 def test_research_is_found_used_again_and_told_of(stack: Stack, ada: httpx.Client) -> None:

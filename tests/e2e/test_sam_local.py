@@ -159,7 +159,7 @@ def test_what_the_local_api_accepts_is_run_by_its_own_process(sam_local: SamLoca
     listed = json.loads((EVENTS / "api-list.json").read_text("utf-8"))
     shown = {**listed, "path": path, "requestContext": {**listed["requestContext"], "path": path}}
 
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         details = json.loads(sam_local.invoke(shown, "api").payload["body"])
         if details["status"] == "completed":

@@ -29,7 +29,7 @@ MOTO = "tests.e2e.harness.moto_alone"
 RULES = "HARNESS_RULES"
 INVOKE = "/2015-03-31/functions/"
 HOP_BY_HOP = frozenset({"connection", "content-length", "date", "server", "transfer-encoding"})
-START_SECONDS = 60.0  # a busy machine may take this long; an idle one takes three
+START_SECONDS = 600.0  # a busy machine may take this long; an idle one takes three
 EXECUTE = {"stepfunctions": {"execute_state_machine": True}, "lambda": {"use_docker": False}}
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "testing",

@@ -276,7 +276,7 @@ def busy(stack: ExitStack, server: ApiServer, source: str) -> RawConnection:
 
 
 def wait_until(called: Called, calls: int) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while len(called.events) < calls:
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -317,7 +317,7 @@ def test_a_peer_that_does_not_read_is_dropped(called: Called) -> None:
     with serving(called, limits=HASTY) as server, RawConnection(server.url) as deaf:
         deaf.request("GET", "/health", "Connection: close")
         wait_until(called, 1)
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while len(server.connections):
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -374,7 +374,7 @@ def test_a_peer_that_does_not_read_the_parts_of_a_response_is_dropped(called: Ca
         with RawConnection(server.url) as connection:
             connection.request("GET", "/events", BEARER)
             wait_until(called, 1)
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while len(server.connections):
                 assert time.monotonic() < deadline, "it is kept"
                 time.sleep(0.05)

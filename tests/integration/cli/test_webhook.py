@@ -145,7 +145,7 @@ def test_a_served_exploration_tells_when_it_is_tried_again_also_after_a_crash(
 
 
 def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not true():
         assert time.monotonic() < deadline, "it does not come about"
         time.sleep(0.1)

@@ -163,7 +163,7 @@ def test_too_many_requests_at_once_are_refused(github: FakeGitHub, client: httpx
 
     def meet(moment: str, request: ReceivedRequest) -> None:
         if moment == "before":
-            together.wait(timeout=10)
+            together.wait(timeout=60)
 
     github.on_request = meet
 

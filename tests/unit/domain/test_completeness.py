@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.adapters.offline import OfflineModel
@@ -260,6 +260,7 @@ def test_a_verdict_is_read_in_any_language() -> None:
     assert find_verdict("They PASS it on. PIVOT.") is None
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="#*_`~-=>\n\r\t 1.aVerdictPASS", max_size=300))
 def test_any_text_can_be_checked(text: str) -> None:
     assert set(business(text)) <= {*framework("business").sections, ANY_VERDICT}

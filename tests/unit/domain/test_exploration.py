@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -74,6 +74,7 @@ def test_a_secret_is_not_in_the_repr() -> None:
     assert "hush" not in repr(ExploreRequest(idea="x", callback_secret="hush"))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_slug_is_a_short_safe_folder_name(idea: str) -> None:
     name = slug(idea)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.documents import parse_document
@@ -89,6 +89,7 @@ def test_the_bounds_are_exact() -> None:
     assert not parse_document(f"{longest}x\n---\n").matter
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_parsed(text: str) -> None:
     for document in (text, f"---\n{text}\n---\n", f"---\nidea: {text}\n---\n"):

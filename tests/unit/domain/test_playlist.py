@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from pydantic import JsonValue
@@ -128,6 +128,7 @@ def test_text_of_others_makes_no_row_no_link_and_no_section(text: str) -> None:
     assert "<img" not in html
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_comes_back_as_it_was_shown(text: str) -> None:
     given_playlist = playlist_of(result(title=text, reasoning=text))

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.documents import (
@@ -141,6 +141,7 @@ def test_a_section_changed_by_hand_stays_and_another_is_added() -> None:
     assert again.text.startswith(edited)
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(alphabet="#ab \n`~-", max_size=200))
 def test_any_document_takes_an_update_and_keeps_all_of_its_own(existing: str, report: str) -> None:
     own = new_id(0)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.errors import (
@@ -101,6 +101,7 @@ def test_whoever_waits_otherwise_is_given_the_error_and_the_next_attempt() -> No
     assert clock.slept == []
 
 
+@settings(deadline=None)
 @given(failed=st.integers(1, 10_000), jitter=st.floats(0, 1))
 def test_jitter_shortens_a_pause_by_no_more_than_its_share(failed: int, jitter: float) -> None:
     longest = RetryPolicy(first=0.02, longest=1.0).pause(failed)

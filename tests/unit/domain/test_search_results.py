@@ -3,7 +3,7 @@
 import json
 from typing import Any, cast
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.json import JsonObject
@@ -134,6 +134,7 @@ def test_what_the_model_has_to_know_besides_stands_in_the_last_block() -> None:
     }
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab \n."), max_size=4_000))
 def test_the_pieces_of_a_text_are_the_text_and_none_is_blank(text: str) -> None:
     pieces = split_text(text)

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.adapters.research_index.index import DocumentIndex
@@ -157,6 +157,7 @@ def test_links_comments_and_code_say_nothing_of_a_document() -> None:
     assert remove_markup(text).split() == ["See", "[tea", "and", ",", "<!--", "but", "bread"]
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=[])), st.text(st.characters(exclude_categories=[])))
 @example("caf\udce9.md", "# Half a character: \ud800")
 def test_any_document_can_be_indexed_and_stored(path: str, text: str) -> None:

@@ -15,7 +15,7 @@ def run_and_wait(name: str) -> tuple[int, str, bool]:
         told.put((threading.get_ident(), thread.name, thread.daemon))
 
     run_in_thread(call, name=name)
-    return told.get(timeout=5)
+    return told.get(timeout=60)
 
 
 def wait_until_idle(ident: int) -> None:
@@ -39,7 +39,7 @@ def test_calls_one_after_the_other_use_the_same_thread() -> None:
 
 
 def test_calls_at_the_same_time_have_a_thread_each() -> None:
-    meeting = threading.Barrier(4, timeout=5)
+    meeting = threading.Barrier(4, timeout=60)
 
     def meet() -> None:
         meeting.wait()

@@ -75,11 +75,11 @@ def answer_with(body: object, status: int = 200) -> dict[str, Any]:
 
 def test_each_part_is_sent_before_the_next_is_made(api: RuntimeApi, calls: Calls) -> None:
     def parts() -> Iterator[str]:
-        response.add(calls.parts.get(timeout=5))
+        response.add(calls.parts.get(timeout=60))
         for text in ("zwölf\n\n", "", "b" * 100_000):
             yield text
             if text:
-                response.add(calls.parts.get(timeout=5))
+                response.add(calls.parts.get(timeout=60))
                 sent.append(response.take().decode())
 
     response, sent = Response(), list[str]()

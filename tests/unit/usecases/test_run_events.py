@@ -42,7 +42,7 @@ class Run:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not is_so():
         assert time.monotonic() < deadline, "it does not come about"
         time.sleep(0.002)

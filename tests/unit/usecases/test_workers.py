@@ -14,7 +14,7 @@ from idea_explorer.usecases.workers import Workers
 
 
 def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not true():
         assert time.monotonic() < deadline, "it does not come about"
         time.sleep(0.01)

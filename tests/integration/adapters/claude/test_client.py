@@ -284,7 +284,7 @@ def test_a_cancel_in_the_silence_is_noticed_and_ends_the_connection() -> None:
         with pytest.raises(Interrupted):
             Claude.with_key("test-key", server.url).answer(REQUEST, Cancelled(), deadline)
         assert time.monotonic() - began < 2
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while any(t.name == "claude-stream" for t in threading.enumerate()):
             assert time.monotonic() < until, f"{before} threads before"
             time.sleep(0.05)

@@ -4,7 +4,7 @@ import os
 from pathlib import PurePosixPath
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.domain.errors import ToolError
@@ -68,6 +68,7 @@ def test_blanks_at_either_end_are_cut_off_whatever_stood_beside_them(given: str)
     assert check_repository_path(given) == "a"
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), hostile_paths()))
 def test_whatever_passes_stays_below_the_root(path: str) -> None:
     try:
