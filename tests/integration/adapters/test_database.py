@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,6 +44,22 @@ def old_file(path: Path) -> sqlite3.Connection:
 def test_a_connection_caches_little_of_the_file(tmp_path: Path) -> None:
     database = Database(tmp_path / "a.db", SCHEMA)
     assert database.rows("PRAGMA cache_size") == [(-512,)]
+
+
+def test_what_was_written_is_copied_into_the_file_after_some_commits_and_not_by_the_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("idea_explorer.adapters.sqlite.database.CHECKPOINT_COMMITS", 2)
+    file = tmp_path / "a.db"
+    database = Database(file, SCHEMA)
+    for word in ("bees", "wasps"):
+        assert b"bees" not in file.read_bytes()
+        database.execute("INSERT INTO words VALUES (?)", [word])
+
+    deadline = time.monotonic() + 20
+    while b"wasps" not in file.read_bytes():
+        assert time.monotonic() < deadline, "it is not copied"
+        time.sleep(0.01)
 
 
 def test_a_file_that_another_is_writing_to_is_opened_when_that_has_ended(tmp_path: Path) -> None:

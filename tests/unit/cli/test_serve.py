@@ -36,7 +36,7 @@ def test_the_documents_are_indexed_before_anybody_asks(tmp_path: Path) -> None:
     (tmp_path / "ideas" / "bees.md").write_text("# Bees")
     settings = Settings(research_dir=tmp_path)
 
-    serve._prepare_index(server_deps(settings, SilentLog()))
+    serve._prepare(server_deps(settings, SilentLog()))
 
     with closing(sqlite3.connect(settings.data_dir / INDEX_FILE)) as db:
         assert db.execute("SELECT path FROM documents").fetchall() == [("ideas/bees.md",)]
@@ -47,4 +47,4 @@ def test_documents_that_cannot_be_indexed_do_not_end_the_server(tmp_path: Path) 
         raise UnavailableError("GitHub cannot be reached.")
 
     deps = server_deps(Settings(research_dir=tmp_path), SilentLog())
-    serve._prepare_index(replace(deps, index=fail))
+    serve._prepare(replace(deps, index=fail))

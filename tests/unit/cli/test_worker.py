@@ -1,8 +1,13 @@
-"""The recovery of a process that explores for `idea serve`."""
+"""A process that explores for `idea serve`."""
 
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
-from idea_explorer.cli.worker import limit_share
+import pytest
+
+from idea_explorer.cli.worker import SWITCH_SECONDS, limit_share
 from tests.fakes.clock import ManualClock
 
 
@@ -20,3 +25,24 @@ def test_a_recovery_that_takes_long_pauses_for_longer() -> None:
         clock.pass_time(1)
 
     assert [after - before for before, after in pairwise(began)] == [5.5] * 4
+
+
+def test_threads_that_compute_make_one_that_writes_wait_less_than_the_interpreter_lets_them(
+    tmp_path: Path,
+) -> None:
+    program = (
+        "import sys; from idea_explorer.cli.worker import main;"
+        " main(sys.argv[1:]); print(sys.getswitchinterval())"
+    )
+    (tmp_path / "file").touch()
+    arguments = ["--threads", "1", "--research", str(tmp_path / "file" / "missing")]
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert float(ended.stdout) == pytest.approx(SWITCH_SECONDS)

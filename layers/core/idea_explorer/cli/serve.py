@@ -4,12 +4,14 @@ This process answers requests. Explorations run in processes of their own (docs/
 """
 
 import argparse
+import gc
 import os
 import resource
 import signal
 import sys
 import threading
 from contextlib import suppress
+from importlib import import_module
 
 from idea_explorer.api.app import build_handler
 from idea_explorer.api.connections import ConnectionLimits
@@ -74,16 +76,36 @@ def run(arguments: argparse.Namespace) -> int:
         show_link("Open this link to sign in; it works once")
         print(f"export IDEA_API_URL={server.url}")
         print(f"export IDEA_API_TOKEN={token}", flush=True)
-        threading.Thread(target=_prepare_index, args=(deps,), daemon=True).start()
+        threading.Thread(target=_prepare, args=(deps,), daemon=True).start()
         server.serve_forever()
     return 0
 
 
+def _prepare(deps: Deps) -> None:
+    """So that no submission waits until the documents have been read, or until what it needs has been loaded.
+    Whatever fails now is told to the first who needs it."""
+    for prepare in (_prepare_index, _load_submission):
+        with suppress(Exception):
+            prepare(deps)
+    # what is there now stays: looking through it for garbage would take one of the first requests 60 ms
+    gc.freeze()
+
+
 def _prepare_index(deps: Deps) -> None:
-    """So that no submission waits until the documents have been read. Whatever fails now is told to the first
-    who needs it."""
-    with suppress(Exception):
-        similar("", deps)
+    similar("", deps)
+
+
+def _load_submission(deps: Deps) -> None:
+    """The modules and models with which a submission is checked, stored and answered."""
+    from idea_explorer.api.views import SubmissionView
+    from idea_explorer.domain.exploration import Exploration
+    from idea_explorer.domain.request import ExploreRequest
+
+    import_module("idea_explorer.api.submit")
+    request = ExploreRequest.model_validate_json('{"idea": "any"}')
+    deps.policy.check(request, LOCAL_OWNER, deps.clock.now())
+    queued = Exploration.new(request, LOCAL_OWNER, at=deps.clock.now())
+    SubmissionView(id=queued.id, similar=[]).model_dump(mode="json")
 
 
 def _check_arguments(arguments: argparse.Namespace) -> None:

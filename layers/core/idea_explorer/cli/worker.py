@@ -29,12 +29,16 @@ LOST_SECONDS = 10  # after which a queued exploration without a job was lost in 
 # Recovery reads every run that is open, so with a long queue it pauses for longer than its usual second.
 RECOVERY_SHARE = 0.1  # of the time
 MAX_RECOVERY_PAUSE = 10.0
+# How long a thread that computes may make others wait. One that writes to the store, and waits for the
+# interpreter meanwhile, keeps the server from writing.
+SWITCH_SECONDS = 0.0005
 LEAVE_SECONDS = 2.0  # for the jobs to be left to the next start, when the server has died
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     streams.prepare()
     parsed = _parse(arguments)
+    sys.setswitchinterval(SWITCH_SECONDS)
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     # a terminal sends these to the server too, which then stops its workers

@@ -3,8 +3,9 @@
 import re
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from idea_explorer.domain.errors import UnreadableFileError
@@ -76,15 +77,37 @@ def _excerpt(text: str, match: str) -> str:
 
     FTS5 compares every match of a text with every other, so it is given passages of bounded length.
     """
-    passages = list(split_passages(text))
-    with closing(_open_index()) as db:
-        db.executemany("INSERT INTO docs VALUES ('', '', ?)", ((part,) for part in passages))
+    with _borrow_empty_index() as db:
+        db.executemany(
+            "INSERT INTO docs VALUES ('', '', ?)", ((part,) for part in split_passages(text))
+        )
         found = db.execute(
             "SELECT snippet(docs, 2, '', '', ' … ', ?) FROM docs WHERE docs MATCH ?"
             " ORDER BY bm25(docs), rowid LIMIT 1",
             (EXCERPT_TOKENS, match),
         ).fetchone()
     return found[0] if found else _begin(text)
+
+
+MAX_EMPTY = 4  # as many threads as are likely to search at once
+_empty: deque[sqlite3.Connection] = deque()
+
+
+@contextmanager
+def _borrow_empty_index() -> Iterator[sqlite3.Connection]:
+    """One that is used again: making it takes ten times as long as an excerpt. What is added is undone."""
+    try:
+        db = _empty.pop()
+    except IndexError:
+        db = _open_index()
+    try:
+        yield db
+    finally:
+        db.rollback()
+        if len(_empty) < MAX_EMPTY:
+            _empty.append(db)
+        else:
+            db.close()
 
 
 def _begin(text: str) -> str:

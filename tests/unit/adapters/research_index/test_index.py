@@ -227,12 +227,12 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowDocuments:
     return SlowDocuments(ManualClock(), 0.02)
 
 
-def test_looking_that_takes_long_is_a_tenth_of_the_time(slow: SlowDocuments) -> None:
+def test_looking_that_takes_long_is_a_thirtieth_of_the_time(slow: SlowDocuments) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
     for _ in range(3):
         titles(index)
     assert slow.looks == 1
-    slow._clock.pass_time(0.19)
+    slow._clock.pass_time(0.59)
     titles(index)
     assert slow.looks == 1
 
@@ -241,7 +241,7 @@ def test_who_asks_often_does_not_wait_while_files_are_looked_at(slow: SlowDocume
     index = DocumentIndex(slow, clock=slow._clock)
     titles(index)
     slow.texts["new.md"] = "# New\n\nTea."
-    slow._clock.pass_time(0.3)
+    slow._clock.pass_time(0.7)
     slow.may_go_on.clear()
 
     assert "New" not in titles(index)
@@ -257,7 +257,7 @@ def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(
 ) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
     titles(index)
-    slow._clock.pass_time(0.3)
+    slow._clock.pass_time(0.7)
 
     def fail(*_: object) -> None:
         raise ExternalError("The folder cannot be read.")

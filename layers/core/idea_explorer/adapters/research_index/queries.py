@@ -6,14 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from idea_explorer.adapters.research_index.tables import (
     load_entry,
-    load_name,
     load_text,
-    show_name,
 )
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain import similar_research
 from idea_explorer.domain.json import JsonObject
-from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.search_words import match_all, match_any
 from idea_explorer.domain.similar_research import (
@@ -193,7 +191,7 @@ def describe_problems(db: Database) -> JsonObject:
 
 def list_files(db: Database) -> list[DocumentInfo]:
     rows = db.rows("SELECT name, size FROM files WHERE substr(name, -1) != x'2F' ORDER BY name")
-    return [DocumentInfo(show_name(load_name(name)), size) for name, size in rows]
+    return [DocumentInfo(encode_name(name)[0], size) for name, size in rows]
 
 
 def search(db: Database, query: str, limit: int) -> tuple[list[FoundDocument], int]:

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
 from idea_explorer.domain.report_text import find_title
@@ -86,6 +87,8 @@ def hash_content(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
+# twice what one question about an idea compares: the next one, as somebody types, is about the same subject
+@lru_cache(maxsize=128)
 def load_entry(stored: str, expected: bytes) -> IndexEntry:
     """Raises DamagedIndexError if it is not what was written."""
     if hash_content(stored) != expected:

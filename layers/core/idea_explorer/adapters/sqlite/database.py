@@ -6,7 +6,8 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,13 +16,17 @@ from idea_explorer.adapters.safe_files import make_private_file, make_private_fo
 from idea_explorer.adapters.sqlite.schema import SCHEMA
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.retry import RetryPolicy, retry
+from idea_explorer.domain.threads import run_in_thread
 
 BUSY_TIMEOUT_SECONDS = 30.0
 CACHE_KILOBYTES = 512  # 2,000 by default, for each connection; the system caches the file anyway
 CLOSE_SECONDS = 1.0  # for others to be done; the end of the process closes it too
-# Of the log of writes, after which a commit copies it into the file and waits for the disk. SQLite's own
-# number is 1,000; with more it happens less often, and a page that many commits write is copied once.
-CHECKPOINT_PAGES = 4_000
+# After so many commits the log of writes is copied into the file, by a thread that waits for the disk while
+# nobody waits for it. Less often is better: a page that many commits write is copied once, and the commit
+# that begins the log anew waits for the disk too, with all who want to write.
+CHECKPOINT_COMMITS = 300
+# of the log, after which a commit does it all the same; SQLite's own number is 1,000
+CHECKPOINT_PAGES = 16_000
 DO_NOT_WAIT = "PRAGMA busy_timeout = 0"
 INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
@@ -55,6 +60,7 @@ class Database:
         self._reader: sqlite3.Connection | None = None
         self._reader_lock = threading.RLock()
         self._jobs: deque[_Job[Any]] = deque()  # what threads wait to write
+        self._commits = 0
         weakref.finalize(self, _close, self._connection, self._lock)
 
     @contextmanager
@@ -69,6 +75,10 @@ class Database:
                 if self._connection.in_transaction:  # a full disk ends it by itself
                     self._connection.execute("ROLLBACK")
                 raise
+            self._commits += 1
+            if self._path and self._commits % CHECKPOINT_COMMITS == 0:
+                with suppress(RuntimeError):  # no more threads can be started
+                    run_in_thread(partial(_checkpoint, self._path), name="checkpoint")
 
     def write(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Run an action in a transaction, all or nothing, and return its result. What other threads want to
@@ -149,6 +159,12 @@ def _connect(path: Path | None, options: str = "") -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
+
+
+def _checkpoint(path: Path) -> None:
+    """Copies what no other process is copying or reads; nobody waits for it."""
+    with suppress(sqlite3.Error), closing(_connect(path, "?mode=rw")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _close(connection: sqlite3.Connection, lock: "threading.RLock") -> None:
