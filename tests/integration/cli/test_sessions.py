@@ -128,7 +128,7 @@ def test_a_deployment_takes_the_same_words(open_shell: OpenShell, tmp_path: Path
 
     watched = shell.succeed(f"idea submit --watch '{IDEA}'")
     assert "completed" in watched
-    assert IDEA in shell.succeed("idea list")
+    assert IDEA[:20] in shell.succeed("idea list")  # cut where the terminal ends
     assert shell.succeed("idea status last").startswith(IDEA)
     assert shell.succeed("idea report -1").startswith(f"# {IDEA}")
     assert shell.succeed("idea watch last").startswith(f"Watching: {IDEA}")
