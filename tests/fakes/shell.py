@@ -92,11 +92,11 @@ class Shell:
         return answer.text
 
     def fail(self, command: str, code: int) -> str:
-        """What a command shows that must end with this code."""
+        """What a command shows that must end with this code, on one line however narrow the terminal is."""
         answer = self.run(command)
         assert answer.code == code, f"{command}: {answer}"
         assert "Traceback" not in answer.text
-        return answer.text
+        return " ".join(answer.text.split())
 
     def type(self, text: str) -> None:
         self._seen = b""

@@ -1,6 +1,7 @@
 """Sessions of a person at a terminal: a shell in a real pseudo-terminal, and the installed program in it."""
 
 import json
+import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -78,6 +79,9 @@ def has_colour(raw: bytes) -> bool:
 def test_what_this_machine_explored_is_found_again(open_shell: OpenShell, tmp_path: Path) -> None:
     """list, status, report, watch, cancel and open without a server, by every kind of name."""
     shell = open_shell()
+    nowhere = shell.fail("idea list --research nowhere", 2)
+    assert nowhere.startswith("idea: The research folder nowhere does not exist.")
+    check_width(shell.run("idea list --research nowhere").text, 80)
     assert "There are no explorations yet." in shell.succeed("idea list")
     assert "There are no explorations yet." in shell.fail("idea status last", 1)
     shell.succeed("idea explore --quiet --toolset assistant 'What is 6 * 7?'")
@@ -85,7 +89,9 @@ def test_what_this_machine_explored_is_found_again(open_shell: OpenShell, tmp_pa
     ended = shell.succeed(f"idea explore '{IDEA}'")
     assert "1 research document (" in ended
     hint = ended.replace("\n", " ").partition("Read the report with: ")[2]
-    assert shell.succeed(hint).startswith(f"# {IDEA}")
+    report = shell.succeed(hint)
+    assert report.startswith(f"# {IDEA}")
+    check_width(report.partition("## Sources")[0], 80)
     shell.run("unset IDEA_API_URL IDEA_API_TOKEN")
 
     newest, oldest = shell.succeed("idea list --quiet").split()
@@ -122,7 +128,7 @@ def test_a_deployment_takes_the_same_words(open_shell: OpenShell, tmp_path: Path
 
     watched = shell.succeed(f"idea submit --watch '{IDEA}'")
     assert "completed" in watched
-    assert IDEA in shell.succeed("idea list")
+    assert IDEA[:20] in shell.succeed("idea list")  # cut where the terminal ends
     assert shell.succeed("idea status last").startswith(IDEA)
     assert shell.succeed("idea report -1").startswith(f"# {IDEA}")
     assert shell.succeed("idea watch last").startswith(f"Watching: {IDEA}")
@@ -196,7 +202,7 @@ def test_settings_keys_and_help_are_at_hand(open_shell: OpenShell, tmp_path: Pat
     # the key is in force, and the environment wins over the file
     assert json.loads(estimate)["max_cost_usd"] == 3.0
     path.write_text("settings = 1\n")
-    assert f"idea: {path}: settings" in shell.fail("idea list", 2).replace("\n", "")
+    assert f"idea: {path}: settings" in shell.fail("idea list", 2)
     path.unlink()
 
     shell.succeed("source <(idea completion bash)")
@@ -222,6 +228,36 @@ def test_settings_keys_and_help_are_at_hand(open_shell: OpenShell, tmp_path: Pat
     parameters = shell.succeed("idea tools --toolset code")
     assert "line_start (optional): First line to read" in parameters
     check_width("\n".join(x for x in parameters.splitlines() if "Example:" not in x), 80)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_completes_commands_options_and_ids(open_shell: OpenShell) -> None:
+    shell = open_shell()
+    shell.succeed("idea explore --quiet --toolset assistant 'What is 6 * 7?'")
+    newest = shell.succeed("idea list --quiet")
+    for typed, found in {
+        "idea rep": "report",
+        "idea report --form": "--format",
+        "idea report last --format ": "m3u",
+        f"idea status {newest[:6]}": newest[:13],
+    }.items():
+        shown = shell.succeed(f"fish -c 'idea completion fish | source; complete -C \"{typed}\"'")
+        assert found in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_completes_commands_with_tab(open_shell: OpenShell) -> None:
+    shell = open_shell()
+    shell.type("PS1=$'\\x02' zsh -f -i\r")
+    shell.wait_for("\x02")
+    shell.type("autoload -Uz compinit && compinit -u -D && source <(idea completion zsh)\r")
+    shell.wait_for("\x02")
+    shell.type("idea comp\t")
+    shell.wait_for("letion")
+    shell.type("z\t\r")
+    shell.wait_for("#compdef idea")
 
 
 @pytest.mark.slow
@@ -257,7 +293,7 @@ def test_what_a_careful_user_expects_of_streams(open_shell: OpenShell, tmp_path:
     shell = open_shell()
     (tmp_path / "empty").mkdir()
     said = shell.succeed("idea explore --quiet --research empty Tea")
-    assert "has no documents that can be read" in said.replace("\n", " ")
+    assert "has no documents that can be read" in " ".join(said.split())
     assert has_colour(shell.run(f"idea explore '{IDEA}'").raw)
     assert not has_colour(shell.run("NO_COLOR=1 idea watch last").raw)
     assert b"\x1b" not in shell.run("TERM=dumb idea watch last").raw

@@ -1,12 +1,18 @@
 """The pages of `idea help` say what the program does."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from idea_explorer.agent.prompts import framework
 from idea_explorer.cli import main
+from idea_explorer.cli.failures import BAD_USAGE
 from idea_explorer.cli.help import PAGES
 from idea_explorer.cli.output import EXIT, name_status
 from idea_explorer.cli.user_parser import TOPICS
+
+COMMANDS = (Path(__file__).parents[3] / "docs" / "commands.md").read_text("utf-8")
 
 
 def test_every_topic_has_a_page_that_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -14,7 +20,7 @@ def test_every_topic_has_a_page_that_fits_a_terminal(capsys: pytest.CaptureFixtu
     for topic in TOPICS:
         assert main(["help", topic]) == 0
         page = capsys.readouterr().out
-        assert max(map(len, page.splitlines())) <= 100
+        assert max(map(len, page.splitlines())) <= 80
         assert "{" not in page
 
 
@@ -23,6 +29,31 @@ def test_every_status_has_its_exit_code_and_every_verdict_its_meaning() -> None:
         assert name_status(status) in PAGES["statuses"]
     for verdict in framework("business").verdicts:
         assert f"  {verdict}  " in PAGES["verdicts"]
+
+
+def test_the_commands_fit_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["help"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_the_documentation_has_every_exit_code_and_verdict() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in COMMANDS.splitlines()
+        if line.startswith("| `")
+    ]
+    codes = {status: code for names, code, *_ in rows for status in re.findall(r"`(\w+)`", names)}
+
+    for status, code in EXIT.items():
+        assert codes[status] == str(code)
+    assert f"Exit code {BAD_USAGE} means that the command was used incorrectly" in COMMANDS
+    for verdict in framework("business").verdicts:
+        meaning = next(row[1] for row in rows if row[0] == f"`{verdict}`")
+        shown = " ".join(PAGES["verdicts"].split())
+        assert f"{verdict} {meaning}" in shown
 
 
 def test_a_command_is_explained_by_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:

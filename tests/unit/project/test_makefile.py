@@ -1,10 +1,12 @@
 """What the Makefile's targets do to the files of whoever runs them."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def make(folder: Path, target: str) -> None:
@@ -43,3 +45,15 @@ def test_a_second_demo_keeps_what_people_explored_in_its_folder(tmp_path: Path) 
 
     assert own.read_text() == "# Tea"
     assert changed.read_text() == "# Sample, with remarks"
+
+
+def test_every_target_is_listed_and_explained() -> None:
+    recipe = (ROOT / "Makefile").read_text("utf-8")
+    explained = set(re.findall(r"^([a-z0-9-]+):.*## ", recipe, re.MULTILINE))
+    shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True)
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    # in code, or at the beginning of a line of a script
+    named = set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z0-9-]+)", text, re.MULTILINE))
+
+    assert {line.split()[0] for line in shown.stdout.splitlines()} == explained
+    assert named == explained

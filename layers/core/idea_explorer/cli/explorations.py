@@ -24,6 +24,7 @@ from idea_explorer.cli.output import (
     suggest_resume,
     terminal_width,
 )
+from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
@@ -189,7 +190,8 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
                 print(place)
             if content:
                 print_markdown(f"{content}\n")
-            print(format_summary(details, target.stats(details)))
+            for line in format_summary(details, target.stats(details)).split("\n"):
+                print("\n".join(wrap(line, terminal_width(), 0)))
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
     return EXIT.get(details.status, 1)

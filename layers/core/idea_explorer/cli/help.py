@@ -17,11 +17,11 @@ Exit codes
   2    the command was used incorrectly, or the configuration is wrong
   130  interrupted with Ctrl-C before there was anything to keep
 
-The code is that of the run for `explore`, `resume`, `watch` and `submit --watch`.
-Other commands end with 0 if they did what was asked, and with 1 if not:
-`idea tool` with 1 if the tool failed, `idea doctor` with 1 if there is a problem,
-`idea approve` with 1 if something could not be written or nothing was decided,
-`idea replay` with 1 if the report came out differently.""",
+`explore`, `resume`, `watch` and `submit --watch` end with the code of the run.
+Other commands end with 0 if they did what was asked, and with 1 if not: `idea
+tool` if the tool failed, `idea doctor` if there is a problem, `idea approve` if
+something could not be written or nothing was decided, `idea replay` if the
+report came out differently.""",
     "statuses": """\
 Statuses of an exploration
 
@@ -29,34 +29,40 @@ Statuses of an exploration
   running                at work
   waiting for approval   a person has to decide: idea approve ID --list
   completed              done; a report is published
-  partial                ended early and kept what was found; idea resume ID continues
+  partial                ended early; idea resume ID continues from there
   timed out              reached its deadline; idea resume ID continues
   cancelled              somebody stopped it; what was found is kept
   failed                 nothing is published; idea report ID shows any text
 
-`idea list --status` takes each of them. JSON spells two of them `awaiting_approval` and
-`timed_out`; `--status` takes that, too.""",
+`idea list --status` takes each of them. JSON spells two of them
+`awaiting_approval` and `timed_out`; `--status` takes that, too.""",
     "verdicts": """\
 Verdicts of a research report
 
-  STRONG YES        the problem is proven and nothing found stands in the way: start
-  CONDITIONAL YES   worth doing if named conditions hold; the report says how to test them
-  PIVOT             not as stated, but the research points to a neighbouring idea
-  PASS              time is better spent elsewhere; the report says what would change that
+  STRONG YES        the problem is proven, and nothing found stands in the way
+  CONDITIONAL YES   worth doing if the conditions hold that the report names,
+                    with a test for each
+  PIVOT             not as stated, but the research points to a neighbouring
+                    idea
+  PASS              the time is better spent elsewhere; the report says what
+                    would have to change
 
-A verdict is the model's reading of the sources that it cites, in the mode `business`. Where
-a source does not support a sentence, the report marks it. The offline model has no verdict of
-its own: it repeats the most common one of the team's related research, and says so.""",
+A verdict is the model's reading of the sources that it cites, in the mode
+`business`. Where a source does not support a sentence, the report marks it. The
+offline model has no verdict of its own: it repeats the most common one of the
+team's related research, and says so.""",
     "ids": """\
 How to name an exploration
 
   0199a1b2-c3d4-7…   its id, as `idea list` shows it
-  0199a1b2-c3d4      the beginning of it, at least four characters, if no other begins so
+  0199a1b2-c3d4      the beginning of it, at least four characters, if no other
+                     begins like that
   last, -1           the newest one
   -2, -3, …          the ones before it
 
-The same names work for --continue-from. On this machine they are about the folder that
---research names, or the current one; with IDEA_API_URL or a profile, about that deployment.""",
+The same names work for --continue-from. On this machine they are about the
+folder that --research names, or the current one; with IDEA_API_URL or a
+profile, about that deployment.""",
     "settings": """\
 Where settings come from
 
@@ -65,9 +71,9 @@ Where settings come from
   3. the file that `idea config path` prints, written by `idea config set`
   4. defaults
 
-Keys are never in that file: `idea config set ANTHROPIC_API_KEY` reads the key without
-showing it and stores it encrypted. The key to that is in the system's keyring, or where
-there is none, in a file that only you can read.
+Keys are never in that file: `idea config set ANTHROPIC_API_KEY` reads the key
+without showing it and stores it encrypted. The key to that is in the system's
+keyring or, where there is none, in a file that only you can read.
 
   idea config profile add work URL     a deployment, with its token
   idea config profile use work         talk to it from now on
@@ -88,10 +94,11 @@ Try it without a key, in a folder of your own:
     "privacy": """\
 Private text
 
-A run that has read your uploaded files or your team's research has "read private text".
-From then on it opens only web pages that the request names, pages that its searches found
-and domains that IDEA_FETCH_DOMAINS lists: the address of any other page could carry
-what was read to a stranger. --allow-fetch-after-private lifts that for one run, and
+A run that has read your uploaded files or your team's research has "read
+private text". From then on it opens only web pages that the request names,
+pages that its searches found and domains that IDEA_FETCH_DOMAINS lists: the
+address of any other page could carry what was read to a stranger.
+--allow-fetch-after-private lifts that for one run, and
 IDEA_SEARCH_WITH_PRIVATE_TEXT=false takes web search away as well.""",
 }
 
