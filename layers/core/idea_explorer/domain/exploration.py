@@ -175,7 +175,8 @@ class Exploration(DomainModel, frozen=True):
 
     def replace(self, **changes: object) -> "Exploration":
         """A copy with other values of its own fields, of its run's or of its publication's."""
-        own = {name: changes.pop(name) for name in list(changes) if name in type(self).model_fields}
+        known = type(self).model_fields
+        own = {name: changes.pop(name) for name in list(changes) if name in known}
         parts: dict[str, BaseModel] = {"run": self.run, "publication": self.publication}
         for name, before in parts.items():
             part = own.get(name, before)

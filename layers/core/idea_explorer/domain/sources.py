@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
@@ -41,6 +42,7 @@ def is_citation(target: str) -> bool:
     return is_web_address(target) or not _NO_SOURCE.match(target)
 
 
+@lru_cache(maxsize=512)  # whoever reads a report asks for the same few, several times
 def normalize_source(target: str, page: str | None = None) -> str:
     """One key for all spellings of a source. `page` is the repository's address on the web."""
     if not is_web_address(target):

@@ -15,7 +15,7 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain.deadline import TaskStart
-from idea_explorer.domain.errors import ExplorerError, OutOfReachError
+from idea_explorer.domain.errors import ConflictError, ExplorerError, OutOfReachError
 from idea_explorer.domain.events import (
     ErrorEvent,
     EventUsage,
@@ -65,6 +65,10 @@ from idea_explorer.usecases.run_events import (
 )
 
 
+class _WaitsError(ConflictError):
+    """It cannot go on yet: it stays as it is."""
+
+
 def explore(
     exploration_id: ExplorationId,
     run: int,
@@ -85,9 +89,6 @@ def explore(
     # loading the model may take seconds; without a workflow they do not count
     engine = deps.engine()
     now = deps.clock.now()
-    stored = deps.explorations.load(exploration_id)
-    if still_waits(stored, deps):
-        return stored
     changes: list[StatusChanged] = []
 
     def events(before: Exploration, after: Exploration) -> list[StatusChanged]:
@@ -95,9 +96,15 @@ def explore(
         changes[:] = [] if before.status == after.status else [changed]
         return changes
 
-    exploration = deps.explorations.take_over(
-        exploration_id, lambda e: enter_run(e, run, now, task), events
-    )
+    def enter(stored: Exploration) -> Exploration:
+        if still_waits(stored, deps):
+            raise _WaitsError(f"Exploration {exploration_id} waits for decisions.")
+        return enter_run(stored, run, now, task)
+
+    try:
+        exploration = deps.explorations.take_over(exploration_id, enter, events)
+    except _WaitsError:
+        return deps.explorations.load(exploration_id)
     sinks = [*sinks_of(exploration, deps), *engine.sinks_for(exploration)]
     emit_all(changes, FanOutSink(sinks))
     if exploration.run.outcome or exploration.is_final:

@@ -1,6 +1,7 @@
 """Find the team's own research on similar ideas, for the first message of a run."""
 
 from contextlib import suppress
+from functools import cache
 
 from idea_explorer.agent.prompts import framework, modes
 from idea_explorer.domain.errors import DocumentError, ExplorerError
@@ -19,7 +20,6 @@ def find_related(
     may reach it later."""
     if not exploration.request.spec.publishes_documents:
         return []
-    words = _question_words()
     shown = continuation.path if isinstance(continuation, PriorDocument) else None
     related: list[RelatedDocument] = []
     try:
@@ -30,7 +30,7 @@ def find_related(
                 path = ResearchPath(similar.path.removeprefix(f"{RESEARCH_ROOT}/"))
                 with suppress(DocumentError):  # it was removed since, or is no longer readable
                     text = research.read(path, limit=MAX_EARLIER_BYTES).content
-                    related.append(describe_document(similar, text, words))
+                    related.append(describe_document(similar, text, _question_words()))
     except ExplorerError as error:
         deps.log.warning(
             "related_research_skipped", explorationId=exploration.id, error=error.sentence
@@ -38,6 +38,7 @@ def find_related(
     return related
 
 
+@cache
 def _question_words() -> list[str]:
     """The words, in every language that the frameworks know, of headings above open questions."""
     return [

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING
 
 from idea_explorer.agent.minimum import minimum_usd
@@ -207,12 +208,11 @@ def _rounded_up(usd: float) -> str:
 
 def check_fields_count(request: ExploreRequest) -> None:
     """A field that would change nothing is an error: whoever sent it expects that it does."""
-    special = dict.fromkeys(name for spec in TOOLSETS.values() for name in spec.fields)
+    spec = request.spec
     fields = {
         name: _only_for(name)
-        for name in special
-        if not request.spec.takes(name)
-        and getattr(request, name) != ExploreRequest.model_fields[name].default
+        for name, default in _special_fields().items()
+        if not spec.takes(name) and getattr(request, name) != default
     }
     if request.callback_secret and not request.webhook_url:
         fields |= {"callback_secret": NOTHING_TO_SIGN}
@@ -221,13 +221,22 @@ def check_fields_count(request: ExploreRequest) -> None:
         raise InvalidRequestError(sentence, fields=fields)
 
 
+@cache
+def _special_fields() -> dict[str, object]:
+    """The defaults of the fields that only some toolsets take."""
+    known = ExploreRequest.model_fields
+    return {name: known[name].default for spec in TOOLSETS.values() for name in spec.fields}
+
+
 def check_time_for_branches(request: ExploreRequest) -> None:
     """Before its time to write, a run with branches needs time to plan and the least that a branch takes."""
     depth = request.depth_limits
+    if not (depth and depth.branches):
+        return
     needed = PLAN_SECONDS + limits.MIN_DEADLINE_SECONDS
     times = range(needed, limits.MAX_DEADLINE_SECONDS)
     least = next(seconds for seconds in times if seconds - write_reserve(seconds) >= needed)
-    if depth and depth.branches and request.seconds < least:
+    if request.seconds < least:
         raise _wrong("deadline_seconds", f"must be at least {least} for the depth {request.depth}")
 
 
