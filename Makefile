@@ -13,7 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # folders, which begins with the longest: at the end, short ones keep all workers busy.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 2 + 1)
 # Of the long ones, these take longest, and no other file has to be loaded than those with a long test.
-LONGEST := $(addprefix tests/integration/,scripts/test_deploy.py project/test_guides.py project/test_runbook.py)
+LONGEST := $(addprefix tests/,integration/usecases/test_estimates.py integration/project/test_guides.py e2e/test_smoke.py \
+	integration/scripts/test_deploy.py integration/project/test_runbook.py workflow/test_state_machine.py)
 LONG = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl --include='test_*.py' 'mark\.long' tests)))
 
 .PHONY: help setup demo screens test long check static format format-check lint types imports openapi lock clean
