@@ -8,9 +8,14 @@ DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait, so one worker more than cores keeps these busy; every worker costs 9 seconds to load the tests.
-# In the order of the folders, which begins with the longest: at the end, short ones keep all workers busy.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Tests wait more than they compute, for servers and for processes of their own, so two workers for each core and
+# one more keep the cores busy; every worker costs some seconds to load the tests. They run in the order of the
+# folders, which begins with the longest: at the end, short ones keep all workers busy.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 2 + 1)
+# Of the long ones, these take longest, and no other file has to be loaded than those with a long test.
+LONGEST := $(addprefix tests/,integration/usecases/test_estimates.py integration/project/test_guides.py e2e/test_smoke.py \
+	integration/scripts/test_deploy.py integration/project/test_runbook.py workflow/test_state_machine.py)
+LONG = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl --include='test_*.py' 'mark\.long' tests)))
 
 .PHONY: help setup demo screens test long check static format format-check lint types imports openapi lock clean
 
@@ -43,7 +48,7 @@ test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
-	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow'
+	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow' $(LONG)
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered

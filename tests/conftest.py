@@ -7,6 +7,7 @@ would say the same, but they have no effect since pytest 9.2 keeps the id of a t
 import gc
 import os
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -48,6 +49,16 @@ def pytest_pycollect_makeitem(
     if not in_worker or any("[" in chosen for chosen in config.args):
         return None
     return join_rows(collector, name, obj) if collector.istestfunction(obj, name) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    # All that is loaded stays, so there is nothing to look for among it.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -8,11 +8,13 @@ transaction, in case it has to be rolled back; here only what a transaction writ
 import copy
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
+from botocore.config import Config
+from botocore.session import get_session
 from moto import mock_aws
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType
@@ -24,6 +26,7 @@ from idea_explorer.adapters.aws.client import client
 from idea_explorer.adapters.dynamodb.schema import PK, SK, TABLE
 from idea_explorer.settings import Settings
 
+Connect: TypeAlias = Callable[[str], Any]
 REGION = "eu-central-1"
 NAMES = {"TABLE_NAME": "explorations", "BUCKET_NAME": "explorations-of-the-tests"}
 MACHINE = {"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}}
@@ -84,20 +87,29 @@ def moto_server() -> Iterator[Settings]:
         try:
             host, port = server.get_host_and_port()
             endpoint = f"http://{host}:{port}"
-            names = {"AWS_ENDPOINT_URL": endpoint} | NAMES | create_services(endpoint)
+            names = {"AWS_ENDPOINT_URL": endpoint} | NAMES | create_services(_patient(endpoint))
             yield Settings.from_environment(names)
         finally:
             server.stop()
 
 
-def create_services(endpoint_url: str | None = None) -> dict[str, str]:
+def _patient(endpoint_url: str) -> Connect:
+    """Clients that wait while moto loads a service, and do not ask for the same thing twice."""
+    config = Config(read_timeout=600, retries={"total_max_attempts": 1})
+    session = get_session()
+    return lambda service: session.create_client(
+        service, region_name=REGION, endpoint_url=endpoint_url, config=config
+    )
+
+
+def create_services(connect: Connect = client) -> dict[str, str]:
     """What the template declares; returns the addresses that a deployment gives its functions."""
-    client("dynamodb", endpoint_url).create_table(TableName=NAMES["TABLE_NAME"], **TABLE)
-    client("s3", endpoint_url).create_bucket(
+    connect("dynamodb").create_table(TableName=NAMES["TABLE_NAME"], **TABLE)
+    connect("s3").create_bucket(
         Bucket=NAMES["BUCKET_NAME"], CreateBucketConfiguration={"LocationConstraint": REGION}
     )
-    sqs = client("sqs", endpoint_url)
-    machine = client("stepfunctions", endpoint_url).create_state_machine(
+    sqs = connect("sqs")
+    machine = connect("stepfunctions").create_state_machine(
         name="exploration", definition=json.dumps(MACHINE), roleArn=ROLE
     )
     return {

@@ -57,7 +57,7 @@ class Served:
         """Ends the process and waits for it; gives its exit code."""
         assert self._process is not None
         self._process.send_signal(with_signal)
-        code = self._process.wait(20)
+        code = self._process.wait()
         self._output.close()
         self._process = None
         return code

@@ -72,7 +72,11 @@ class Services:
             )
         self._clients: dict[str, Any] = {}
         self._lock = threading.Lock()
-        self._configure()
+        try:
+            self._configure()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def url(self) -> str:

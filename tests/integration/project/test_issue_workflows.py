@@ -69,7 +69,7 @@ def run_steps(name: str, folder: Path, variables: dict[str, str]) -> str:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=600,
         )
         assert done.returncode == 0, done.stderr
     assert (folder / "gh-called.txt").read_text().startswith("issue comment 7 --body-file")

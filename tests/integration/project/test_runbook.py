@@ -127,7 +127,7 @@ class Deployment:
                 text=True,
                 cwd=ROOT,
                 check=False,
-                timeout=60,
+                timeout=600,
                 env={"PATH": os.environ["PATH"], "HOME": str(self._folder), **variables},
             )
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"

@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stderr
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _PLACEHOLDER = re.compile(r"\b(ID|IDEA|NAME|FILE)\b|~")
 _FENCE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`(idea [^`]+)`")
 _IN_LINE = re.compile(r"(?:^|\| |\s)(idea [a-z].*)$")
+parser = cache(build_parser)  # which takes longer than a command
 
 
 def commands_of(page: str) -> Iterator[str]:
@@ -42,7 +44,7 @@ def understood(command: str) -> argparse.Namespace | None:
     said = StringIO()
     try:
         with redirect_stderr(said):
-            return build_parser().parse_args(shlex.split(command)[1:])
+            return parser().parse_args(shlex.split(command)[1:])
     except SystemExit:
         named_only = len(command.split()) <= 3 and "arguments are required" in said.getvalue()
         return argparse.Namespace() if named_only else None
@@ -58,7 +60,7 @@ def test_the_page_of_commands_names_every_command() -> None:
     commands = " ".join(commands_of("docs/commands.md"))
     known = next(
         action.choices
-        for action in build_parser()._actions
+        for action in parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     assert [name for name in known if f"idea {name}" not in commands] == []
