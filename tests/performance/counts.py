@@ -226,6 +226,21 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
+def _print_rows(local: LocalCounts, syncs: int | None, aws: AwsCounts) -> None:
+    rows = {
+        "on this machine: transactions": f"{local.transactions}",
+        "fsyncs": "?" if syncs is None else f"{syncs}",
+        "threads started": f"{local.threads}",
+        "bytes written": f"{local.bytes_written:,}",
+        "in a deployment: requests to AWS": f"{aws.total}",
+        "of these, TransactWriteItems": f"{aws.requests['dynamodb TransactWriteItems']}",
+        "write units": f"{aws.write_units}",
+        "dollars for the stores, 1,000 explorations": f"{aws.usd * EXPLORATIONS:.2f}",
+    }
+    for name, value in rows.items():
+        print(f"| {name} | {value} |")
+
+
 def main() -> None:
     if sys.argv[1:] == ["--embedded"]:
         with _folder() as folder:
@@ -249,6 +264,8 @@ def main() -> None:
     print(
         f"{aws.usd * EXPLORATIONS:8.3f}  dollars per {EXPLORATIONS:,} explorations: table, bucket"
     )
+    print("\nFor docs/performance.md")
+    _print_rows(local, syncs, aws)
     print(f"\nOn this machine, with {ROWS:,} explorations, and as many events of one of them")
     for name, milliseconds in times.items():
         print(f"{milliseconds:8.2f}  ms: {name}")

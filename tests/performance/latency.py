@@ -139,6 +139,7 @@ READERS: dict[str, Callable[[Path, dict[str, str]], Seen]] = {
 def measure(paces: Iterable[tuple[str, int, float]]) -> bool:
     print(f"{'':14} {'a word every':>13} {'seen':>9} {'p50':>8} {'p99':>8} {'slowest':>8}")
     good = True
+    rows: list[str] = []
     for name, read in READERS.items():
         for pace, words, pause_seconds in paces:
             with tempfile.TemporaryDirectory() as folder, model(words, pause_seconds) as variables:
@@ -150,9 +151,11 @@ def measure(paces: Iterable[tuple[str, int, float]]) -> bool:
             p50, p99 = (delays[int(len(delays) * share)] for share in (0.5, 0.99))
             shown = " ".join(f"{delay * 1_000:5.0f} ms" for delay in (p50, p99, delays[-1]))
             print(f"{name:14} {pace:>13} {len(delays):9} {shown}", flush=True)
+            rows.append(f"| {name} | {pace} | {p50 * 1_000:.0f} ms | {p99 * 1_000:.0f} ms |")
             good &= p50 < P50_SECONDS and p99 < P99_SECONDS
     limits = f"p50 under {P50_SECONDS * 1_000:.0f} ms, p99 under {P99_SECONDS * 1_000:.0f} ms"
     print(f"Limits: {limits}. Load {os.getloadavg()[0]:.1f} at the end, {os.cpu_count()} cores.")
+    print(*rows, sep="\n")
     return good
 
 

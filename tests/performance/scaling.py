@@ -14,6 +14,7 @@ anew with every step, because the API keeps none, so the bytes sent grow with th
 import itertools
 import json
 import math
+import os
 import random
 import statistics
 import subprocess
@@ -131,12 +132,30 @@ def _finished(idea: str, deps: Deps) -> Exploration:
 
 
 def measure_documents(counts: Sequence[int] = COUNTS) -> None:
-    columns = ("build", "similar", "looking", "submit", "looking", "search", "looking", "publish")
-    print(f"{'documents':>9}" + "".join(f"{name:>10}" for name in columns) + "   in ms")
+    print("In ms; in brackets where the files are looked at first. Load", _load())
+    print("| documents | build | `POST /similar` | submit | search | publish |")
+    print("|---|---|---|---|---|---|")
     for count in counts:
         with tempfile.TemporaryDirectory() as folder:
-            took = measure_service(Service(Path(folder), count), count)
-        print(f"{count:>9,}" + "".join(f"{ms:>10,.1f}" for ms in took), flush=True)
+            build, *pairs, publish = measure_service(Service(Path(folder), count), count)
+        calls = [
+            f"{_show(quick)} ({_show(slow)})"
+            for quick, slow in zip(pairs[::2], pairs[1::2], strict=True)
+        ]
+        print(_row(f"{count:,}", _show(build), *calls, _show(publish)), flush=True)
+    print("Load", _load())
+
+
+def _show(ms: float) -> str:
+    return f"{ms:,.1f}" if ms < 10 else f"{ms:,.0f}"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _load() -> str:
+    return f"{os.getloadavg()[0]:.1f}, {os.cpu_count()} cores"
 
 
 def measure_service(service: Service, count: int) -> list[float]:
@@ -213,22 +232,19 @@ def fit(sizes: Sequence[int], values: Sequence[float]) -> float:
 def measure_runs() -> None:
     measure_run(5, 1_000)  # loads what a run needs
     steps = {count: measure_run(count, STEP_BYTES) for count in STEPS}
-    _print_fit("steps", f"each reads {STEP_BYTES:,} bytes", steps)
+    _print_fit(f"steps, {STEP_BYTES:,} bytes each", steps)
     most = max(STEPS[:-1])
     totals = {total: measure_run(most, total // (most - 1)) for total in RESULT_BYTES}
-    _print_fit("bytes read", f"in {most} steps", totals)
+    _print_fit(f"bytes read in {most} steps", totals)
 
 
-def _print_fit(name: str, how: str, costs: Mapping[int, RunCost]) -> None:
-    print(f"\n{name + ', ' + how:<34}{'CPU ms':>9}{'requests':>10}{'sent':>13}{'stored':>13}")
+def _print_fit(name: str, costs: Mapping[int, RunCost]) -> None:
+    print(f"\n| {name} | CPU ms | requests | bytes sent | bytes stored |\n|---|---|---|---|---|")
     for size, cost in costs.items():
-        row = f"{cost.cpu_ms:>9,.0f}{cost.requests:>10,}{cost.sent:>13,}{cost.stored:>13,}"
-        print(f"{size:<34,}{row}")
+        numbers = (cost.cpu_ms, cost.requests, cost.sent, cost.stored)
+        print(_row(f"{size:,}", *(f"{number:,.0f}" for number in numbers)))
     columns = zip(*(astuple(cost) for cost in costs.values()), strict=True)
-    slopes = [fit([*costs], column) for column in columns]
-    print(
-        f"{'exponent':<34}{slopes[0]:>9.2f}{slopes[1]:>10.2f}{slopes[2]:>13.2f}{slopes[3]:>13.2f}"
-    )
+    print(_row("exponent", *(f"{fit([*costs], column):.2f}" for column in columns)))
 
 
 def main(parts: Sequence[str]) -> None:

@@ -130,10 +130,12 @@ def measure(count: int, workers: int, rate: float, documents: int) -> bool:
                 watched = watching.submit(watch, served, store, count)
                 took = submit_all(served, range(UNCOUNTED, UNCOUNTED + count), rate)
                 samples, statuses = watched.result()
-    return report(samples, took, statuses, count)
+    return report(samples, took, statuses, count, rate)
 
 
-def report(samples: list[Sample], took: list[float], statuses: dict[str, int], count: int) -> bool:
+def report(
+    samples: list[Sample], took: list[float], statuses: dict[str, int], count: int, rate: float
+) -> bool:
     print(f"{'done':>6} {'per second':>11} {'CPU ms each: server':>20} {'workers':>9} {'all':>7}")
     each = []
     for before, after in pairwise(samples):
@@ -160,6 +162,8 @@ def report(samples: list[Sample], took: list[float], statuses: dict[str, int], c
         f" (at most {MAX_SUBMIT_SECONDS * 1_000:.0f} ms)"
     )
     print(f"{os.cpu_count()} cores, load {load:.1f} at the end")
+    times = f"{p50 * 1_000:.0f} ms | {p99 * 1_000:.0f} ms"
+    print(f"| {rate:g} | {per_second:.0f} | {each[1]:.0f} | {each[-1]:.0f} | {times} |")
     return (
         statuses == {"completed": UNCOUNTED + count}
         and per_second >= MIN_PER_SECOND

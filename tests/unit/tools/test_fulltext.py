@@ -12,6 +12,7 @@ from idea_explorer.tools.fulltext import (
     PASSAGE_CHARS,
     FullText,
     UploadIndex,
+    cut_passage,
     extract_text,
     split_passages,
 )
@@ -129,3 +130,12 @@ def test_a_page_that_is_mostly_markup_is_cut_and_that_is_told() -> None:
 def test_a_name_that_is_not_unicode_can_be_searched() -> None:
     index = FullText([("caf\udce9.md", "half \ud800", "tea")])
     assert index.search("tea", 5)[1] == 1
+
+
+def test_an_excerpt_is_of_its_own_text_whatever_was_cut_before() -> None:
+    first, second = "Bees are on roofs.", "Tea is in rooms."
+    alone = cut_passage(first, "bees tea")
+
+    assert cut_passage(second, "bees tea") == second
+    assert cut_passage(first, "tea") == cut_passage(first, "") == first
+    assert cut_passage(first, "bees tea") == alone == first

@@ -77,6 +77,8 @@ def close_code(text: str) -> str:
 
 def remove_markup(text: str) -> str:
     """Replace link targets, comments and code spans by spaces. One that never ends is text."""
+    if not any(opening in text for opening in _CLOSING_OF):
+        return text
     parts: list[str] = []
     position = 0
     unclosed: set[str] = set()  # what was looked for up to the end, so that nobody looks again

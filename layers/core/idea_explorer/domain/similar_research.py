@@ -41,8 +41,10 @@ MAX_CACHED_LENGTH = 20  # letters: longer words are rare
 _WORD = lazy_pattern(r"\w+")
 _CJK = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _DATED = lazy_pattern(r"(?:^|/)(\d{4}-\d{2}-\d{2})-[^/]*/")
-# what of ASCII is no part of a word
-_TO_SPACES = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+# a space for what of ASCII is no part of a word
+_TO_SPACES = bytes(
+    code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)
+).ljust(256)
 _COMMON = frozenset(
     """
     about above after again all also and any are because been before being below between both but
@@ -170,6 +172,9 @@ def extract_query(idea: str) -> list[str]:
 def extract_terms(text: str) -> list[str]:
     """The words a text is about, in order, each once. Numbers count: they tell short texts apart."""
     words = _words(spell_out_signs(text))
+    if text.isascii():
+        terms = (_CACHE[word] or (word if _is_number(word) else "") for word in words)
+        return list(dict.fromkeys(term for term in terms if term))
     return list(dict.fromkeys(term for word in words for term in _find_terms(word)))
 
 
@@ -225,7 +230,7 @@ _CACHE = _TermCache()
 def _words(text: str) -> list[str]:
     folded = fold(text)
     if folded.isascii():
-        return folded.translate(_TO_SPACES).split()  # several times as fast
+        return folded.encode().translate(_TO_SPACES).decode().split()  # several times as fast
     return _WORD.findall(unicodedata.normalize("NFC", folded))
 
 

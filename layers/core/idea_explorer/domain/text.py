@@ -72,7 +72,7 @@ def spell_out_signs(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Put a text on one line of at most `limit` characters."""
-    flat = re.sub(r"\s+", " ", text).strip()
+    flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 

@@ -54,6 +54,21 @@ def test_only_what_changed_is_read_again(documents: Documents) -> None:
     assert [info.path for info in index.list()] == ["new.md", "tea/research.md"]
 
 
+def test_many_changes_at_once_leave_the_files_between_them_as_they_are(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "MANY", 2)
+    documents.texts["honey.md"] = "# Honey"
+    index = DocumentIndex(documents)
+    titles(index)
+    documents.texts["bees.md"] = "# Bees in gardens\n\nHoney."
+    del documents.texts["tea/research.md"]
+
+    assert titles(index) == {"Bees in gardens", "Honey"}
+    assert titles(index, "roofs") == set()
+    assert [info.path for info in index.list()] == ["bees.md", "honey.md"]
+
+
 def test_the_next_process_reads_nothing_again(documents: Documents, path: Path) -> None:
     first = titles(DocumentIndex(documents, path))
     documents.read.clear()

@@ -2,7 +2,7 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,13 @@ from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
 FORMAT = 2  # to be raised with every change of the tables, or of what is written to them
-BATCH = 200  # documents written at once: others wait for that long, and a crash costs no more
+# Files written at once, and the most characters of them. The full-text index merges what it is given piece by
+# piece, again and again, so few large pieces take half the time. Nobody who reads waits meanwhile, and a
+# crash costs no more than these.
+BATCH = 2_000
+BATCH_CHARACTERS = 10_000_000
+# of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
+PIECE_BYTES = 16 * 1_024 * 1_024
 
 # a table that is lost is made again when the file is opened, and then it is empty
 _IS_WHOLE = """
@@ -32,7 +38,15 @@ SELECT count(document) = (SELECT count(*) FROM documents)
     AND (SELECT count(*) FROM texts) IN (0, count(document)) FROM files
 """
 
+# version, size and hash of the text
+_STORED = """
+SELECT name, version, size, text_hash FROM files LEFT JOIN documents ON id = document
+WHERE name BETWEEN ? AND ?
+"""
+MANY = 500  # changes at once
+
 Step: TypeAlias = Callable[[Writer], None]
+Stored: TypeAlias = tuple[object, ...]
 
 
 class IndexFile:
@@ -78,8 +92,11 @@ class IndexFile:
     def _is_ours(self, db: Database) -> bool:
         query = "SELECT value FROM about WHERE name = 'identity'"
         if db.row(query) is None:
-            insert = "INSERT OR IGNORE INTO about VALUES ('identity', ?)"
-            db.execute(insert, (self._identity,))
+            with db.transaction() as connection:
+                insert = "INSERT OR IGNORE INTO about VALUES ('identity', ?)"
+                connection.execute(insert, (self._identity,))
+                setting = "INSERT INTO words (words, rank) VALUES ('hashsize', ?)"
+                connection.execute(setting, (PIECE_BYTES,))
         return db.row(query) == (self._identity,) and db.row(_IS_WHOLE) == (1,)
 
     def _remove(self) -> None:
@@ -118,16 +135,23 @@ class IndexFile:
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         batch: dict[str, FileChange] = {}
+        characters = 0
         for change in changes:
             batch[change.name] = change
-            if len(batch) == BATCH:
+            characters += len(change.text or "")
+            if len(batch) == BATCH or characters > BATCH_CHARACTERS:
                 self._write(batch.values())
-                batch = {}
+                batch, characters = {}, 0
         self._write(batch.values())
 
-    def _write(self, batch: Iterable[FileChange]) -> None:
+    def _write(self, batch: Collection[FileChange]) -> None:
         """Texts are parsed before the transaction, for which others wait."""
-        steps = [step for change in batch if (step := self._plan(change))]
+        stored = self._find_stored(batch)
+        steps = [
+            step
+            for change in batch
+            if (step := self._plan(change, stored.get(store_name(change.name))))
+        ]
         if steps:
             with self.db.transaction() as connection:
                 writer = Writer(connection)
@@ -135,14 +159,17 @@ class IndexFile:
                     step(writer)
                 writer.finish()
 
-    def _plan(self, change: FileChange) -> Step | None:
+    def _find_stored(self, batch: Collection[FileChange]) -> dict[bytes, Stored]:
+        """What is stored of these files. Names that follow each other, as those of a folder that is new do,
+        are found by one query."""
+        names = sorted(store_name(change.name) for change in batch)
+        ranges = [(names[0], names[-1])] if len(names) >= MANY else [(name, name) for name in names]
+        rows = (row for both in ranges for row in self.db.rows(_STORED, both))
+        return {name: tuple(stored) for name, *stored in rows}
+
+    def _plan(self, change: FileChange, row: Stored | None) -> Step | None:
         """How to write a change; None if that is what is stored."""
         name, version, size, text = change.name, change.version, change.size, change.text
-        row = self.db.row(
-            "SELECT version, size, text_hash FROM files LEFT JOIN documents ON id = document"
-            " WHERE name = ?",
-            (store_name(name),),
-        )
         if version is None:
             return (lambda writer: writer.remove_file(name)) if row else None
         text_hash = None if text is None else hash_content(make_storable(text))
