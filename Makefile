@@ -90,7 +90,7 @@ build: $(DEV) ## Build for deployment and check the result; ARCHITECTURE=x86_64 
 	@$(SAM) build --build-dir $(BUILD) --parameter-overrides Architecture=$(ARCHITECTURE)
 	@echo $(ARCHITECTURE) > $(BUILD)/architecture
 	@$(BIN)/python -m scripts.supply_chain sbom $(BUILD)/sbom.cdx.json
-	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py
+	@BUILD=$(BUILD) $(BIN)/pytest -m slow tests/unit/project/test_build.py tests/e2e/test_built.py
 
 deploy: $(DEV) ## Deploy or update a stack and test it; STACK=… REPOSITORY=owner/name, optionally STAGE ARCHITECTURE REGION OWNER PARAMETERS
 	@$(BIN)/python scripts/check-python

@@ -1,5 +1,6 @@
 """What `sam build` made, and whether it is for the architecture that it is deployed to."""
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def check_build(build: Path, architecture: str) -> None:
             f"{build} was built for {recorded}, but Architecture is {architecture}.",
             hint="Build it again for the architecture that you deploy.",
         )
-    for library in sorted(build.rglob("*.so")):
+    for library in sorted((*build.rglob("*.so"), *build.rglob("*.so.gz"))):
         machine = machine_of(library)
         if machine != architecture:
             raise ConfigurationError(
@@ -36,8 +37,8 @@ def check_build(build: Path, architecture: str) -> None:
 
 
 def machine_of(library: Path) -> str:
-    """The architecture of a shared library, by its ELF header."""
-    with library.open("rb") as file:
+    """The architecture of a shared library, which may be compressed, by its ELF header."""
+    with gzip.open(library) if library.suffix == ".gz" else library.open("rb") as file:
         header = file.read(20)
     if len(header) < 20 or header[:4] != b"\x7fELF":
         return "no ELF file"

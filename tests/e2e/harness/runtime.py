@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tests.e2e.harness.iam import enforce
 from tests.e2e.harness.limits import RESPONSE_BYTES
@@ -86,6 +86,15 @@ class _Invocation:
         return int((time.time() + self.seconds) * 1_000)
 
 
+class RunningProgram(Protocol):
+    @property
+    def code(self) -> int | None: ...
+
+    def send_signal(self, number: signal.Signals) -> None: ...
+
+    def wait(self, timeout: float | None = 60) -> int: ...
+
+
 class Environment:
     """Runs one invocation at a time, and many one after the other."""
 
@@ -96,15 +105,20 @@ class Environment:
         self._doomed = False
         self._api = serve_runtime_api(self)
         with log.open("ab") as output, Path(os.devnull).open() as nothing:
-            self._process = forked.start(
-                _run_function,
-                function.handler,
-                [str(function.code), *map(str, function.python_path)],
-                streams=[nothing.fileno(), output.fileno(), output.fileno()],
-                env=self._variables(),
-                folder=function.code,
-            )
+            self._process = self._start(nothing.fileno(), output.fileno())
         threading.Thread(target=self._watch, daemon=True).start()
+
+    def _start(self, nothing: int, output: int) -> RunningProgram:
+        """The function's process, with these files for its input and its output."""
+        function = self.function
+        return forked.start(
+            _run_function,
+            function.handler,
+            [str(function.code), *map(str, function.python_path)],
+            streams=[nothing, output, output],
+            env=self._variables(),
+            folder=function.code,
+        )
 
     @property
     def alive(self) -> bool:

@@ -30,7 +30,7 @@ from tests.e2e.harness.delivery import Background, EndedExecutions, QueueSource,
 from tests.e2e.harness.functions import Functions
 from tests.e2e.harness.gateway import Gateway
 from tests.e2e.harness.operator import describe_stack
-from tests.e2e.harness.runtime import Answer, Function
+from tests.e2e.harness.runtime import Answer, Environment, Function
 from tests.e2e.harness.services import CREDENTIALS, Rules, Services
 from tests.e2e.harness.template import (
     ACCOUNT,
@@ -473,8 +473,13 @@ def sweep_event() -> Any:
 class Machine:
     """Services and functions for any number of stacks, started once for many tests."""
 
-    def __init__(self, folder: Path, rules: Rules | None = None) -> None:
-        self.functions = Functions(folder)
+    def __init__(
+        self,
+        folder: Path,
+        rules: Rules | None = None,
+        start: Callable[[Function, Path], Environment] = Environment,
+    ) -> None:
+        self.functions = Functions(folder, start)
         self.services = Services(self.functions, folder / "moto.log", rules or Rules())
 
     @contextmanager

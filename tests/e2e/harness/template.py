@@ -139,6 +139,12 @@ def variables_of(function: str) -> dict[str, Any]:
     return {**shared, **own}
 
 
+def layers_of(function: str) -> list[str]:
+    """The layers of a function, in the order in which Lambda unpacks them."""
+    shared = template()["Globals"]["Function"]["Layers"]
+    return [layer["Ref"] for layer in [*shared, *properties(function).get("Layers", [])]]
+
+
 def environment_of(function: str, **parameters: str) -> dict[str, str]:
     """The variables of a function with values; each resource goes by its logical id."""
     resources = {name: name for name in template()["Resources"]}

@@ -1,22 +1,28 @@
 """What `sam build` made. Run by `make build`."""
 
+import ast
 import importlib.util
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts.deploy.builds import check_build
-from tests.e2e.harness.template import ROOT
+from tests.e2e.harness.built import BUILT, path_of, runs_here
+from tests.e2e.harness.template import ROOT, layers_of
 from tests.unit.project.test_imports import ENVIRONMENT, FUNCTIONS
-from tests.unit.project.test_layers import layers_of
 
 pytestmark = pytest.mark.slow
-BUILT = ROOT / os.environ.get("BUILD", ".aws-sam/deploy-arm64")
+TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-anthropic"))
 LAYERS = ("CoreLayer", "DependenciesLayer", "ExploreLayer", "DocumentsLayer", "ConsoleLayer")
 # Loaded by calls, not by the start.
 USED = {
@@ -26,27 +32,80 @@ USED = {
     "publish": "idea_explorer.adapters.github.publisher",
     "notify": "idea_explorer.adapters.http.public, standardwebhooks",
 }
-# Unzipped: Lambda takes 250 MB, but a cold start waits for what it reads. docs/adr/0012 has the sizes.
-MAX_BYTES = {"ExploreLayer": 45_000_000, "all layers": 86_000_000}
+MAX_BYTES = (
+    45_000_000  # unzipped, of all layers of the explore function; docs/adr/0030 has what they are
+)
+# Imports of what was left out, by who would load it: none of our calls comes there.
+NEVER_REACHED = {
+    # idempotency would, for a request or response that is a model: ours are plain JSON
+    "aws_lambda_powertools.shared.functions": "aws_lambda_powertools.event_handler.openapi.compat",
+    "pydantic._internal._generate_schema": "pydantic.v1",  # for types that were made for version 1
+}
+WITHOUT_SPANS = "idea_explorer.adapters.otlp"  # its packages are installed by who wants them
 
 
 def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_explore_package_is_small_enough() -> None:
+def test_the_layers_of_the_explore_function_are_small_enough() -> None:
     sizes = {layer: size_of(BUILT / layer) for layer in layers_of("ExploreFunction")}
 
-    assert sizes["ExploreLayer"] <= MAX_BYTES["ExploreLayer"]
-    assert sum(sizes.values()) <= MAX_BYTES["all layers"]
+    assert sum(sizes.values()) <= MAX_BYTES, sizes
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_no_import_in_a_functions_layers_leads_to_what_was_left_out(function: str) -> None:
+    resource = f"{function.capitalize()}Function"
+    places = [BUILT / resource, *path_of(resource)]
+    packages = {path.stem for place in places for path in place.iterdir()}
+    whole = [Path(sysconfig.get_path("purelib")), ROOT / "layers" / "core"]
+
+    missed = [
+        (module, imported)
+        for place in places
+        for module, imported in imports_below(place)
+        if imported.partition(".")[0] in packages
+        and is_there(imported, whole)
+        and not is_there(imported, places)
+        and NEVER_REACHED.get(module) != imported
+        and module != WITHOUT_SPANS
+    ]
+    assert missed == []
+
+
+def imports_below(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each module with each that it imports, inside its functions too. Without what of the anthropic SDK is
+    never loaded: its packages that only repeat names, and the properties of its client for each API."""
+    for file in folder.rglob("*.py"):
+        text = file.read_text("utf-8")
+        module = ".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
+        is_package = file.name == "__init__.py"
+        is_of_sdk = TRIM["is_within"](module, TRIM["SDK"])
+        if is_package and is_of_sdk and TRIM["LAZY_SDK"]["names_to_find"](module, text):
+            continue
+        package = module if is_package else module.rpartition(".")[0]
+        for node, is_called in TRIM["imports_in"](ast.parse(text)):
+            if isinstance(node, ast.Import):
+                yield from ((module, alias.name) for alias in node.names)
+                continue
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            if not (is_called and TRIM["is_within"](source, TRIM["APIS"])):
+                yield module, source
+                yield from ((module, f"{source}.{alias.name}") for alias in node.names)
+
+
+def is_there(module: str, places: Sequence[Path]) -> bool:
+    paths = [place.joinpath(*module.split(".")) for place in places]
+    return any(path.is_dir() or path.with_suffix(".py").is_file() for path in paths)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_finds_all_it_uses_in_its_layers(function: str) -> None:
-    if not [*BUILT.rglob(f"_pydantic_core*{os.uname().machine}*")]:
+    if not runs_here():
         pytest.skip("built for another architecture than this machine's")
     resource = f"{function.capitalize()}Function"
-    layers = [BUILT / layer / "python" for layer in layers_of(resource)]
+    layers = path_of(resource)
     code = f"import app, {USED.get(function, 'botocore.session')}"
 
     ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""The layers: what is installed where, and what is left of botocore."""
+"""The layers: what is installed where, and what is left of packages."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.harness.template import ROOT, properties, resources_of, template
+from tests.e2e.harness.template import ROOT, layers_of, resources_of, template
 
 LAYERS = {
     "dependencies": "DependenciesLayer",
@@ -26,6 +26,7 @@ LAYERS = {
 # nothing on Lambda draws on a terminal, stores secrets in files (docs/adr/0015) or listens on a port (0016)
 LEFT_OUT = {"rich", "cryptography", "httpx", "keyring", "uvicorn"}
 TRIM: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-botocore"))
+TRIM_ANTHROPIC: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-anthropic"))
 TRIM_LAYER: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "trim-layer"))
 
 
@@ -40,11 +41,6 @@ def wanted(layer: str) -> set[str]:
 
 def locked(file: Path) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", file.read_text(), re.MULTILINE))
-
-
-def layers_of(function: str) -> list[str]:
-    shared = template()["Globals"]["Function"]["Layers"]
-    return [layer["Ref"] for layer in [*shared, *properties(function).get("Layers", [])]]
 
 
 def test_every_dependency_is_in_one_layer() -> None:
@@ -92,25 +88,28 @@ def test_botocore_is_left_with_our_services_without_their_documentation(tmp_path
         "documentation": "long",
         "shapes": {"A": {"members": {"documentation": {"shape": "B", "documentation": "long"}}}},
     }
+    data = tmp_path / "botocore" / "data"
     for service in [*TRIM["SERVICES"], "ec2"]:
-        folder = tmp_path / service / "2016-11-23"
+        (tmp_path / "boto3" / "data" / service).mkdir(parents=True)
+        folder = data / service / "2016-11-23"
         folder.mkdir(parents=True)
         (folder / "service-2.json.gz").write_bytes(gzip.compress(json.dumps(model).encode()))
         (folder / "examples-1.json").write_text("{}")
     endpoints = {"partitions": [{"services": {"states": {"a": 1}, "ec2": {}}}], "version": 3}
-    (tmp_path / "endpoints.json").write_text(json.dumps(endpoints))
+    (data / "endpoints.json").write_text(json.dumps(endpoints))
 
     TRIM["main"](tmp_path)
 
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == TRIM["SERVICES"]
-    (kept,) = (tmp_path / "stepfunctions" / "2016-11-23").iterdir()
+    assert {path.name for path in data.iterdir() if path.is_dir()} == TRIM["SERVICES"]
+    assert {path.name for path in (tmp_path / "boto3" / "data").iterdir()} == TRIM["SERVICES"]
+    (kept,) = (data / "stepfunctions" / "2016-11-23").iterdir()
     assert kept.name == "service-2.json"
     assert json.loads(kept.read_text()) == {
         "metadata": {"endpointPrefix": "states"},
         "documentation": "",  # botocore reads some of them
         "shapes": {"A": {"members": {"documentation": {"shape": "B", "documentation": ""}}}},
     }
-    left = json.loads((tmp_path / "endpoints.json").read_text())
+    left = json.loads((data / "endpoints.json").read_text())
     assert left == {"partitions": [{"services": {"states": {"a": 1}}}], "version": 3}
 
 
@@ -118,13 +117,9 @@ def test_a_library_without_its_symbols_is_smaller_and_still_loads(tmp_path: Path
     original = Path(str(yaml._yaml.__file__))
     library = tmp_path / original.name
     shutil.copy(original, library)
-    for name in ("yaml.pyi", "aws_lambda_powertools/event_handler/openapi/swagger_ui/page.js"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
 
     TRIM_LAYER["main"](tmp_path)
 
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [library.name]
     assert library.stat().st_size < original.stat().st_size / 2
     code = (
         "from importlib.util import module_from_spec, spec_from_file_location;"
@@ -134,6 +129,123 @@ def test_a_library_without_its_symbols_is_smaller_and_still_loads(tmp_path: Path
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split()[1] == str(library)
+
+
+def files_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, "utf-8")
+
+
+def test_a_layer_is_left_without_what_no_function_loads(tmp_path: Path) -> None:
+    unused = [
+        f"{package}/{part}/module.py" if not part.endswith(".py") else f"{package}/{part}"
+        for package, parts in TRIM_LAYER["UNUSED"].items()
+        for part in parts
+    ]
+    notes = [f"yaml-6.dist-info/{name}" for name in ("RECORD", "WHEEL", "sboms/auditwheel.json")]
+    kept = {"pydantic/main.py", "yaml-6.dist-info/METADATA", "yaml-6.dist-info/entry_points.txt"}
+    write(tmp_path, dict.fromkeys([*unused, *notes, *kept, "yaml/__init__.pyi"], "text"))
+
+    TRIM_LAYER["main"](tmp_path)
+
+    assert files_in(tmp_path) == kept
+
+
+def test_a_part_that_a_new_version_of_a_package_no_longer_has_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, {"pydantic/main.py": ""})
+
+    with pytest.raises(FileNotFoundError):
+        TRIM_LAYER["main"](tmp_path)
+
+
+def test_grammars_are_compressed_to_the_same_bytes_each_time(tmp_path: Path) -> None:
+    made = []
+    for folder in (tmp_path / "once", tmp_path / "again"):
+        write(folder, {"tree_sitter_c/_binding.abi3.so": "table" * 99, "re2/_re2.so": "code"})
+        TRIM_LAYER["main"](folder)
+        assert files_in(folder) == {"tree_sitter_c/_binding.abi3.so.gz", "re2/_re2.so"}
+        made.append((folder / "tree_sitter_c" / "_binding.abi3.so.gz").read_bytes())
+
+    assert made[0] == made[1]
+    assert gzip.decompress(made[0]) == b"table" * 99
+
+
+OURS = """
+import anthropic
+
+class Claude:
+    client: anthropic.Anthropic
+
+    def check(self) -> None:
+        self.client.models.list()
+"""
+SDK = {
+    "__init__.py": "from . import types\nfrom ._client import Anthropic\nfrom .lib.vertex import Vertex\n",
+    "_client.py": """
+from typing import TYPE_CHECKING
+from ._streaming import Stream
+if TYPE_CHECKING:
+    from .types import ForCheckers
+else:
+    from ._compat import compatible
+class Anthropic:
+    def models(self):
+        from .resources.models import Models
+    def beta(self):
+        from .resources.beta import Beta
+    def refuse(self):
+        from ._errors import Refused
+""",
+    "_compat.py": "",
+    "_errors.py": "from .types.beta import BetaRefused as Refused",
+    "_streaming.py": "import anthropic.types.event\nfrom typing import Any",
+    "_unasked.py": "",
+    "lib/vertex.py": "",
+    "resources/__init__.py": "from .beta import Beta\nfrom .models import Models\n",
+    "resources/beta.py": "from ..types import BetaMessage",
+    "resources/models.py": "from ..types import Model",
+    "types/__init__.py": """
+from .model import Model as Model
+from .beta import BetaMessage as BetaMessage
+from .for_checkers import ForCheckers as ForCheckers
+""",
+    "types/beta/__init__.py": "from .message import BetaMessage\nfrom .refused import BetaRefused\n",
+    "types/beta/message.py": "",
+    "types/beta/refused.py": "",
+    "types/event.py": "",
+    "types/for_checkers.py": "",
+    "types/model.py": "from . import model_line",
+    "types/model_line.py": "",
+    "lib/tools/browser.py": "",
+}
+NEVER_LOADED = {
+    *("_unasked.py", "lib/vertex.py", "lib/tools/browser.py", "resources/beta.py"),
+    *("types/beta/message.py", "types/for_checkers.py"),
+}
+
+
+def test_the_sdk_keeps_what_our_calls_can_load(tmp_path: Path) -> None:
+    layer, source = tmp_path / "layer", tmp_path / "source"
+    write(layer / "anthropic", SDK)
+    write(source, {"claude.py": OURS})
+
+    TRIM_ANTHROPIC["main"](layer, source)
+
+    assert files_in(layer / "anthropic") == SDK.keys() - NEVER_LOADED
+    assert not (layer / "anthropic" / "lib").exists()
+
+
+def test_our_source_asks_the_sdk_for_both_clients_and_their_errors() -> None:
+    asked = {*TRIM_ANTHROPIC["asked_by"](TRIM_ANTHROPIC["OURS"])}
+
+    names = {"Anthropic", "AnthropicAWS", "APIStatusError", "Stream"}
+    assert {("anthropic", name) for name in names} <= asked
+    assert ("anthropic.resources", "models") in asked
 
 
 @pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x01\x01" + bytes(60)])

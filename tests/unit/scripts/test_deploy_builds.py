@@ -1,5 +1,6 @@
 """A build is deployed only to the architecture that it is for."""
 
+import gzip
 import struct
 from pathlib import Path
 
@@ -43,6 +44,17 @@ def test_any_other_build_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=sentence):
         check_build(build(tmp_path, machine, recorded), "x86_64")
+
+
+def test_a_compressed_library_for_another_architecture_is_refused(tmp_path: Path) -> None:
+    made = build(tmp_path, X86_64, "x86_64")
+    (made / "_binding.abi3.so.gz").write_bytes(gzip.compress(library(X86_64)))
+    check_build(made, "x86_64")
+
+    (made / "_binding.abi3.so.gz").write_bytes(gzip.compress(library(AARCH64)))
+
+    with pytest.raises(ConfigurationError, match=r"_binding\.abi3\.so\.gz is for arm64"):
+        check_build(made, "x86_64")
 
 
 def test_what_is_no_build_is_refused(tmp_path: Path) -> None:

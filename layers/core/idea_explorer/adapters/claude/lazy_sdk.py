@@ -81,9 +81,8 @@ class _CalledLoader(SourceFileLoader):
 
 class _PackageLoader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
-        names, rest = _read_names(self.get_data(self.path).decode())
-        # after its imports, the SDK's own `__init__` only names itself as the module of its classes
-        if not names or (rest and self.name != SDK) or _hides_a_module(names):
+        names = names_to_find(self.name, self.get_data(self.path).decode())
+        if not names:
             super().exec_module(module)
             return
         stars = [source for source, name in names.values() if name == "*"]
@@ -101,6 +100,14 @@ class _PackageLoader(SourceFileLoader):
             return found
 
         module.__dict__["__getattr__"] = find
+
+
+def names_to_find(package: str, text: str) -> dict[str, tuple[str, str]]:
+    """What a package imports, as name: (module, name there), if it can be found when it is asked for; else
+    nothing. `scripts/trim-anthropic` leaves out of a layer what is never asked for."""
+    names, rest = _read_names(text)
+    # after its imports, the SDK's own `__init__` only names itself as the module of its classes
+    return {} if (rest and package != SDK) or _hides_a_module(names) else names
 
 
 def _read_names(text: str) -> tuple[dict[str, tuple[str, str]], str]:

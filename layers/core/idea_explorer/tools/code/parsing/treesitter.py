@@ -126,6 +126,9 @@ def _matches(query: "Query", root: "Node", size: int) -> Iterator[Captures]:
 def load_language(grammar: str) -> "Language":
     from tree_sitter import Language
 
+    from idea_explorer.tools.code.parsing.compressed import find_compressed_grammars
+
+    find_compressed_grammars()
     described = GRAMMARS[grammar]
     return Language(getattr(import_module(described.package), described.function)())
 
