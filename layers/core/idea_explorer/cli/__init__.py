@@ -1,5 +1,7 @@
 """The `idea` command. Importing it loads argparse and nothing else: a command loads what it needs."""
 
+import atexit
+import gc
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +11,9 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 
+# An interpreter that ends looks for garbage among all objects, several times: a tenth of a short command.
+atexit.register(gc.freeze)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; every failure is one sentence on stderr and a documented exit code."""
@@ -16,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from idea_explorer.cli.parser import build_parser
 
     streams.prepare()
-    parser = build_parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = build_parser(next((word for word in arguments if not word.startswith("-")), ""))
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:
         getattr(parsed, "parser", parser).refuse_unknown(unknown)

@@ -1,7 +1,7 @@
 """The commands of `idea admin`."""
 
 import argparse
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from idea_explorer.cli.command_parser import CommandParser
 from idea_explorer.cli.flags import add_command, add_json
@@ -104,8 +104,7 @@ class _AdminParser(CommandParser):
 
 
 def _hide_input(parser: argparse.ArgumentParser) -> None:
-    assert isinstance(parser, _AdminParser)
-    parser.may_hold_secret = True
+    cast("_AdminParser", parser).may_hold_secret = True
 
 
 def _add_kind(commands: "Commands", name: str, text: str, examples: str) -> "Commands":

@@ -1,13 +1,30 @@
 """The parser of every command. For a word that it does not know, it suggests the one that was meant."""
 
 import argparse
+import os
+import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+MARGIN = 2  # columns that argparse leaves free
 
 
 class CommandParser(argparse.ArgumentParser):
+    def add_commands(self, asked: str | None) -> "argparse._SubParsersAction[CommandParser]":
+        """The commands below this one. All are listed, but only the one that is asked for has flags; without
+        `asked`, all have."""
+        # a name of the program is given, because argparse loads a lot to find it
+        commands = self.add_subparsers(
+            title="commands", metavar="COMMAND", prog=self.prog, action=_Commands
+        )
+        commands.asked = asked  # type: ignore[attr-defined]
+        return commands
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        width = _read_width() - MARGIN
+        return self.formatter_class(prog=self.prog, width=width)  # type: ignore[call-arg]
+
     @property
     def commands(self) -> "dict[str, CommandParser]":
         """The commands below this one, by name."""
@@ -55,3 +72,45 @@ def suggest(given: str, known: Iterable[str]) -> str:
 
     found = get_close_matches(given, [*known], n=1) if given else []
     return f". Did you mean '{found[0]}'?" if found else ""
+
+
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # noqa: SLF001
+    """To build the parsers of thirty commands takes longer than all else that printing help does."""
+
+    asked: str | None = None
+
+    def add_parser(self, name: str, **options: Any) -> Any:
+        if self.asked is None or name == self.asked:
+            return super().add_parser(name, **options)
+        named = self._ChoicesPseudoAction(name, (), options["help"])
+        self._choices_actions.append(named)
+        unused: Any = _UnusedParser()
+        self.choices[name] = unused
+        return unused
+
+
+class _UnusedParser:
+    """The parser of a command that is not asked for: it takes every definition, and keeps none."""
+
+    def __getattr__(self, _: str) -> Any:
+        return self
+
+    def __getitem__(self, _: str) -> Any:
+        return self
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        return self
+
+
+def _read_width() -> int:
+    """As `shutil.get_terminal_size` does, which loads the compressions of archives."""
+    try:
+        width = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        width = 0
+    if width <= 0:
+        try:
+            width = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            width = 0
+    return width or 80

@@ -31,7 +31,8 @@ it, to this machine. `idea doctor` checks what is configured and what is
 missing; `idea help exit-codes` and other topics explain what the commands say."""
 
 
-def build_parser() -> CommandParser:
+def build_parser(asked: str | None = None) -> CommandParser:
+    """With the flags of all commands, or only of the one that is asked for: the others have just names."""
     parser = CommandParser(
         prog="idea",
         description="Explore ideas with a bounded research agent.",
@@ -39,7 +40,7 @@ def build_parser() -> CommandParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"idea {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_commands(asked)
     _add_explore(commands)
     _add_submit(commands)
     _add_list(commands)

@@ -4,6 +4,7 @@ import pytest
 
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import find_unsupported
+from idea_explorer.domain.verification.words import has_sentence
 
 NUMBERS = (
     "Hopp had 9,412 drivers and sales of $1.25bn; 13–16 % of rides were shared, one in five pooled."
@@ -195,3 +196,16 @@ def test_the_name_of_a_link_in_a_sentence_is_a_claim() -> None:
         "Hopp has [9,421 drivers](https://hopp.example/a) (as [it](https://hopp.example/b) says)."
     )
     assert kinds(sentence, NUMBERS) == [("number", "9,421")]
+
+
+def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> None:
+    passage = (
+        "Nobody believes it.\nSales rose by 5 % in 2024. We doubt it: Costs fell."
+        " They did not.\n- It ended."
+    )
+
+    assert has_sentence("Sales rose by 5 % in 2024. ([a](b.md))", passage)
+    assert has_sentence("- It ended.", passage)
+    assert not has_sentence("Costs fell.", passage)
+    assert not has_sentence("Sales rose by 5 %.", passage)
+    assert not has_sentence("Sales rose by 5 % in 2024", passage)

@@ -14,7 +14,12 @@ from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage, find_file
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
-from idea_explorer.domain.verification.words import find_words, plain_text, remove_links
+from idea_explorer.domain.verification.words import (
+    find_words,
+    has_sentence,
+    plain_text,
+    remove_links,
+)
 
 if TYPE_CHECKING:
     from idea_explorer.domain.verification.evidence import Evidence
@@ -107,7 +112,8 @@ def check_by_rule(
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         evidence = Evidence(()) if out_of_time() else passages.read(cited.targets)
-        if evidence.text and (wrong := find_unsupported(cited.text, evidence)):
+        stands_there = has_sentence(cited.text, evidence.text)
+        if evidence.text and not stands_there and (wrong := find_unsupported(cited.text, evidence)):
             claim = claim.model_copy(
                 update={
                     "verdict": "unsupported",

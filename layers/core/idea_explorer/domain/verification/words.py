@@ -38,6 +38,7 @@ _SENTENCE_END = lazy_pattern(
     r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+"
 )
 TOKEN = lazy_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
+_BEFORE_SENTENCE = ("\n", ". ", "! ", "? ", "\n- ", "\n* ", "\n> ")
 _JOINTS = lazy_pattern(r"[.'’&-]")
 
 
@@ -47,6 +48,18 @@ def plain_text(markdown: str) -> str:
     text = _LINKS_IN_BRACKETS.sub("", _CITATION.sub("", markdown))
     text = _LINK.sub(r"\1", text)
     return _MARKUP.sub("", _ADDRESS.sub("", text)).strip()
+
+
+def has_sentence(markdown: str, passage: str) -> bool:
+    """Whether the passage has the sentence word for word, and as a whole one: no rule can object to it."""
+    sentence = plain_text(markdown)
+    if not sentence.endswith((".", "!", "?")):
+        return False
+    at = passage.find(sentence)
+    if at < 0:
+        return False
+    before, after = passage[max(0, at - 3) : at], passage[at + len(sentence) :][:1]
+    return after in {"", " ", "\n"} and (not before or before.endswith(_BEFORE_SENTENCE))
 
 
 def remove_links(markdown: str) -> str:
