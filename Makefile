@@ -17,7 +17,7 @@ LONGEST := $(addprefix tests/,integration/usecases/test_estimates.py integration
 	integration/scripts/test_deploy.py integration/project/test_runbook.py workflow/test_state_machine.py)
 LONG = $(LONGEST) $(filter-out $(LONGEST),$(sort $(shell grep -rl --include='test_*.py' 'mark\.long' tests)))
 
-.PHONY: help setup demo screens test long check static format format-check lint types imports openapi lock clean
+.PHONY: help setup demo screens test long bytecode check static format format-check lint types imports openapi lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test: $(DEV) ## Run the tests
 
 long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
 	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow' $(LONG)
+
+bytecode: $(DEV) ## Compile everything that the tests load, which the first run takes half a minute for
+	@$(BIN)/pytest --collect-only -qq > /dev/null
 
 check: static ## Everything a commit must pass
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
