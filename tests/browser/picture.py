@@ -21,8 +21,6 @@ def take_pictures(folder: Path) -> None:
         tab.go("#/new")
         tab.type("#idea", IDEA)
         tab.press("Explore", "form")
-        tab.find('.badge[data-status="completed"]')
-        tab.press("Read the report")
         tab.find(".report h2")
         for scheme, name in PICTURES.items():
             tab.prefer(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")

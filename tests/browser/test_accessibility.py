@@ -92,7 +92,7 @@ READY = {
     "submit": "#idea",
     "portfolio": "tbody tr",
     "library": ".doc",
-    "document": ".report h1",
+    "document": ".report-page h1",
     "exploration": ".call:nth-of-type(4)",
     "approvals": ".change",
     "report": ".report h2",
@@ -163,11 +163,24 @@ def test_a_view_says_that_it_waits_and_what_to_do_without_a_server(
     assert not tab.all(".loading")
     found += findings(tab)
     tab.shot(f"{name}-offline")
+    tab.sees("Try again")
     tab.network()
-    tab.press("Try again")
+    # at once: some views try again by themselves, after a while
+    tab.run("document.querySelector('.notice button')?.click()")
 
     tab.find(READY[name])
     assert not found
+
+
+def test_a_view_that_does_not_exist_leads_home(
+    tab: Browser, stage: Stage, views: dict[str, str]
+) -> None:
+    tab.sign_in(stage.url, TOKEN)
+    for name in ("nowhere", "missing"):
+        opened(tab, views, name)
+        tab.sees("Not found")
+        tab.press("Go to Home")
+        tab.find(".view.home")
 
 
 def test_nothing_is_wider_than_a_small_telephone(

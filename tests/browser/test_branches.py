@@ -41,7 +41,6 @@ def test_each_question_of_a_deep_run_shows_its_own_work(tab: Browser, tmp_path: 
         tab.find(".branch .call")
         tab.shot("branches-live")
         tab.sees("Researching the questions of the plan")
-        tab.sees("Read the report")
         tab.find(".report")
         tab.find(".activity > summary").click()
 

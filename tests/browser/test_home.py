@@ -1,5 +1,6 @@
 """Signing in, home, the box for a new idea, the library and the portfolio."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -206,6 +207,14 @@ def test_an_idea_whose_response_is_lost_starts_once(tab: Browser, stage: Stage) 
     tab.until(lambda: stage.api.queued() == 2, "a second exploration")
 
 
+def test_a_price_in_tokens_has_its_thousands_apart(tab: Browser, stage: Stage) -> None:
+    tab.sign_in(stage.url, TOKEN)
+    tab.press("New idea", "nav")
+    tab.choose("toolset", "Assistant")
+    tab.until(lambda: tab.text(".price").startswith("about 1,"), "a million tokens")
+    assert re.match(r"about \d,\d{3},000 tokens", tab.text(".price"))
+
+
 def test_what_people_wrote_is_not_offered_for_an_update(tab: Browser, stage: Stage) -> None:
     stage.api.document(
         "notes/hives.md", "# Hive sensors for backyard beekeepers\n\nWe like them.\n"
@@ -216,6 +225,7 @@ def test_what_people_wrote_is_not_offered_for_an_update(tab: Browser, stage: Sta
     tab.type("#idea", typed)
     tab.sees("Similar research already exists")
     assert [button.text for button in tab.all(".similar .actions > *")] == ["Use this"]
+    assert "“Update”" not in tab.text(".similar")  # nobody is told about a button that is not there
     tab.go("#/new?document=ideas/notes/hives.md")
     tab.sees("This document cannot be updated")
     assert tab.find("#idea").get_attribute("value") == typed
@@ -240,6 +250,7 @@ def test_the_library_is_searched_and_read(tab: Browser, filled: Stage) -> None:
     assert str(tab.run("return location.hash")) == "#/research?search=sensors"
     tab.press("Hive sensors for backyard beekeepers", ".docs")
     tab.sees("What the team found.", ".report")
+    assert tab.find(".conclusion .badge").text == "PIVOT"
     tab.shot("document-filled")
     tab.press("Update", ".actions")
     tab.sees("Update of Hive sensors for backyard beekeepers", ".purpose")

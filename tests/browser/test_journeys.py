@@ -123,7 +123,7 @@ def test_the_form_shows_the_price_as_the_depth_changes(tab: Browser, tmp_path: P
     with service(tmp_path, RESEARCH) as served:
         tab.sign_in(served.url, TOKEN)
         tab.press("New idea", "nav")
-        tab.sees("at most $2.00 · typical", ".price")
+        tab.sees("typical · at most $2.00", ".price")
         quick = tab.text(".price")
         defaults = (
             "return ['max_cost_usd', 'deadline_seconds', 'max_steps']"
@@ -204,7 +204,8 @@ def test_an_idea_is_sent_watched_and_read(tab: Browser, tmp_path: Path) -> None:
         tab.sees("File not found: missing.md")
         tab.shot("exploration-done")
 
-        tab.press("Read the report")
+        tab.go(f"#/x/{shown_id(tab)}/report")
+        tab.find(".back")
         tab.sees("Boxes for urban beekeepers", "h1")
         (mark,) = tab.all(".report mark.unverified")
         assert mark.text == "⚠ not supported by its source"
@@ -383,7 +384,7 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         )
         tab.sees("Look at your edit of src/hives.py before you approve it.")
         assert source.read_text() == CODE
-        tab.sees("Shown is the change as you edited it")
+        tab.sees("This is the change with your edits.")
         assert "return 66" not in tab.text(".change:first-of-type .diff")
         tab.shot("approvals-editing")
         tab.press("Approve as edited", ".change:first-of-type")
@@ -399,7 +400,8 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         tab.find(".activity > summary").click()
         tab.sees("User rejected changes: The notes are not wanted", "#timeline")
         tab.shot("approvals-decided")
-        tab.press("Read the report")
+        tab.go(f"#/x/{shown_id(tab)}/report")
+        tab.find(".back")
         tab.sees("One change stands", ".report")
         assert not tab.complaints()
     assert source.read_text() == CODE.replace("return 3", "return 33")
@@ -445,6 +447,9 @@ def test_a_part_of_a_change_is_approved_and_a_stale_one_is_told(
         tab.sees("Delete old.txt")
         tab.sees("Move notes.txt to docs/notes.txt")
         tab.sees("+2 −2", ".change .size")
+        marked = [mark.text for mark in tab.all(".change .word")]
+        assert marked == ["0", "100", "7", "700"]  # of each line only what has changed
+        assert not tab.all(".change:last-of-type .size")[0].text  # of a file that is only moved
         boxes = tab.all(".change .hunk input")
         assert len(boxes) == 2
         boxes[0].click()
@@ -588,7 +593,7 @@ def test_similar_research_is_used_updated_or_followed_up(tab: Browser, tmp_path:
         tab.press("Remove", ".purpose")
         tab.type("#idea", "A box for urban beekeepers")
         tab.press("Use this", ".similar")
-        tab.sees("Boxes for urban beekeepers", ".report h1")
+        tab.sees("Boxes for urban beekeepers", ".report-page h1")
         with served.client() as client:  # which has started nothing
             assert len(client.get("/explorations").json()["explorations"]) == 1
 

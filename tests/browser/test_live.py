@@ -145,6 +145,54 @@ def test_a_question_is_looked_into_when_its_last_open_call_has_ended(
     assert not tab.complaints()
 
 
+def test_a_branch_marks_each_of_its_questions(tab: Browser, stage: Stage) -> None:
+    going = stage.running(idea="A box for beekeepers", depth="deep")
+    questions = [*QUESTIONS, "Who sells to them?", "What do clubs do?", "Which laws matter?"]
+    plan = Plan(sub_questions=tuple(SubQuestion(question=asked) for asked in questions))
+    together = "\n".join((questions[0], questions[4]))
+    stage.tell(
+        going,
+        [
+            begun(going),
+            PlanAccepted(plan=plan),
+            BranchStarted(branch=1, question=together),
+            *(BranchStarted(branch=n + 1, question=questions[n]) for n in (1, 2, 3)),
+            BranchFinished(branch=1, status="completed", cost=0.02),
+            BranchFinished(branch=2, status="failed", error="It broke."),
+        ],
+    )
+    tab.sign_in(stage.url, TOKEN)
+    tab.go(f"#/x/{going.id}")
+    tab.sees("It broke.", "#timeline")
+
+    ticks = [row.get_attribute("data-status") for row in tab.all(".questions li")]
+    assert ticks == ["completed", "failed", "running", "running", "completed"]
+    tab.sees("3 of 5", ".side .count")
+    assert tab.find(".branch .question").text == together  # each on a line of its own
+    assert not tab.complaints()
+
+
+def test_what_turns_makes_the_page_no_wider(tab: Browser, stage: Stage) -> None:
+    """Words that only screen readers see stand far to the left of it, and would turn with it."""
+    tab.size(360, 740)
+    tab.prefer(prefers_reduced_motion="no-preference")
+    going = stage.running(idea="A box for beekeepers", depth="deep")
+    stage.tell(
+        going,
+        [begun(going), PlanAccepted(plan=PLAN), BranchStarted(branch=1, question=QUESTIONS[0])],
+    )
+    tab.sign_in(stage.url, TOKEN)
+    tab.go(f"#/x/{going.id}")
+    tab.find(".side summary").click()
+    tab.find('.questions li[data-status="running"]')
+
+    widths = """const turns = document.getAnimations().filter((a) => a.animationName === "turn");
+        return turns.flatMap((turn) => [0, 300, 600, 900].map((at) => {
+          turn.pause(); turn.currentTime = at; return document.documentElement.scrollWidth;
+        }))"""
+    assert set(tab.run(widths)) == {360}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_run_is_told_in_words(

@@ -1,26 +1,35 @@
 // Shows the view that the address names after #, so that going back and reloading work.
 
 import { forgetToken, isRemembered, noConnection, onTokenChange, storeToken, token } from "./api.js";
-import { failure, fill, nameTab, t } from "./dom.js";
+import { empty, failure, fill, linkButton, loadStyle, nameTab, t } from "./dom.js";
 import { showHome } from "./home.js";
-import { showDocument, showLibrary } from "./library.js";
+import { showLibrary } from "./library.js";
 import { showPortfolio } from "./portfolio.js";
 import { readSignInLink, showSignIn } from "./signin.js";
 import { showSubmit } from "./submit.js";
 
-// Half of the page is for explorations. It is loaded once the first view is shown, or when it is asked for.
-const LATER = { showExploration: () => import("./exploration.js"), showReport: () => import("./report.js") };
-const later = (name) => async (...given) => (await LATER[name]().catch(() => { throw noConnection(); }))[name](...given);
+// Half of the page is for explorations and reports. It is loaded once the first view is shown, or when it is asked for:
+// all files at once, not each when the one that imports it has arrived.
+const ofReports = () => [import("./report.js"), import("./markup.js"), import("./footnotes.js"), loadStyle("report.css")];
+const LATER = {
+	showReport: ofReports,
+	showDocument: ofReports,
+	showExploration: () => [import("./exploration.js"), import("./timeline.js"), import("./stream.js"), import("./calls.js"), import("./results.js"), import("./plan.js"),
+		import("./following.js"), loadStyle("live.css"), ...ofReports()],
+};
+const load = (name) => Promise.all(LATER[name]()).catch(() => { throw noConnection(); });
+const later = (name) => async (...given) => (await load(name))[0][name](...given);
 
 const ROUTES = [
 	[/^#\/new(?:\?(.*))?$/, showSubmit, "New idea"],
 	[/^#\/ideas(?:\?(.*))?$/, showPortfolio, "Portfolio"],
 	[/^#\/research(?:\?(.*))?$/, showLibrary, "Research"],
-	[/^#\/research\/(.+)$/, showDocument, "Research"],
+	[/^#\/research\/(.+)$/, later("showDocument"), "Research"],
 	[/^#\/x\/([\w-]+)\/report$/, later("showReport"), "Report"],
 	[/^#\/x\/([\w-]+)$/, later("showExploration"), "Exploration"],
 	[/^#\/?$|^$/, showHome, "Home"],
 ];
+const LATER_MS = 2000;
 const THEME = "idea-explorer-theme";
 const page = document.documentElement;
 const byId = (id) => document.getElementById(id);
@@ -32,8 +41,10 @@ const matchRoute = () => {
 		const match = pattern.exec(location.hash);
 		if (match) return { view, title, given: match[1] };
 	}
-	return { view: (root) => root.append(failure({ title: "Not found", message: "This page does not exist." })), title: "Not found" };
+	return { view: (root) => root.append(notFound("There is no page at this address.")), title: "Not found" };
 };
+
+const notFound = (message) => empty("Not found", message, linkButton("#/", "Go to Home"));
 
 const section = (hash) => hash.split(/[/?]/)[1] ?? "";
 
@@ -50,7 +61,8 @@ function show(message) {
 	Promise.resolve(view(root, given, signal)).catch((error) => {
 		if (signal.aborted) return;
 		root.querySelector(".loading")?.remove();
-		root.append(failure(error, () => show()));
+		if (error.status === 404) fill(root, notFound(error.message));
+		else root.append(failure(error, () => show()));
 	});
 	const target = root.querySelector("[data-first]") ?? root.querySelector("h1") ?? main;
 	target.focus({ preventScroll: true });
@@ -59,7 +71,8 @@ function show(message) {
 
 async function start() {
 	show(await readSignInLink());
-	for (const load of Object.values(LATER)) load().catch(() => {}); // whoever asks for it learns of a failure
+	// not while the first view is drawn; whoever asks for it learns of a failure
+	setTimeout(() => load("showExploration").catch(() => {}), LATER_MS);
 }
 
 addEventListener("hashchange", () => (location.hash.startsWith("#/sign-in/") ? start() : show()));

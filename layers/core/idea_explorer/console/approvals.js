@@ -27,7 +27,7 @@ function decisions(what, approve, reject, more) {
 	return { element: t("div.decide", row, asked), first };
 }
 
-const counts = ({ added, removed }) => [t("span.plus", `+${added}`), " ", t("span.minus", `−${removed}`)];
+const counts = ({ added, removed }) => added + removed > 0 && [t("span.plus", `+${added}`), " ", t("span.minus", `−${removed}`)];
 
 function change(approval, decide, preview, onChange) {
 	const { id, danger, kind, path } = approval;
@@ -65,7 +65,7 @@ function change(approval, decide, preview, onChange) {
 		draw();
 	}, { class: "plain" });
 	const drawn = () => {
-		if (isPlan) return drawMarkdown(content.value);
+		if (isPlan) return drawMarkdown(content.value.replace(/^# .*\n/, "")); // the heading says so
 		if (isCommands) return h("pre.code", { dir: "ltr", tabindex: "0" }, proposed);
 		if (kind === "move" && !countHunks(approval.diff) && !isEdited()) return t("p.meta", "Its content stays as it is.");
 		return drawDiff({ diff: diff(), path, inTwo, choice: !isEdited() && choice, content: kind === "delete" ? null : whole(), opened,
@@ -77,7 +77,7 @@ function change(approval, decide, preview, onChange) {
 		more.hidden = !isFile || kind === "delete" || !countGaps(diff(), whole());
 		setText(more, opened.size ? "Show only the changes" : "Show the whole file");
 		edited.hidden = !isEdited() || isPlan;
-		setText(edited, review ? "Shown is the change as you edited it." : "Computing the change as you edited it …");
+		setText(edited, review ? "This is the change with your edits." : "Working out the change with your edits …");
 		setText(row.first, choice && !isEdited() && taken.size < total ? `Approve ${taken.size} of ${total} hunks` : isEdited() ? "Approve as edited" : "Approve");
 		row.first.disabled = (total > 0 && !taken.size && !isEdited()) || (isFile && isEdited() && !review);
 	};
@@ -127,11 +127,11 @@ function change(approval, decide, preview, onChange) {
 		if (!editor.hidden) content.focus();
 	}, { "aria-expanded": "false" });
 	const row = decisions("", act(approve), act(reject), editButton);
-	const element = h("article.change", { "aria-labelledby": `path-${id}` },
-		t("div.heading", isFile && t("label.inline", pick, h("span.unseen", {}, `Select ${path}`)),
-			h("h3.path", { id: `path-${id}` }, VERBS[kind], t("bdi", isPlan ? "Research plan" : path), approval.new_path && [" to ", t("bdi", approval.new_path)]),
+	const element = h("article.change", { "aria-labelledby": isPlan ? "approvals-title" : `path-${id}` },
+		!isPlan && t("div.heading", isFile && t("label.inline", pick, h("span.unseen", {}, `Select ${path}`)),
+			h("h3.path", { id: `path-${id}` }, VERBS[kind], t("bdi", path), approval.new_path && [" to ", t("bdi", approval.new_path)]),
 			size, more),
-		t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said, row.element);
+		!isPlan && t("p", approval.description), approval.checks?.length > 0 && drawChecks(approval.checks), shown, edited, editor, warning, said, row.element);
 	draw();
 	return { element, approve, reject, picked: () => isFile && pick.checked && !danger, isPlan, isCommands, draw, count: () => countLines(diff(), isEdited() ? null : choice && taken) };
 }
@@ -191,7 +191,7 @@ export class Approvals {
 		fill(root,
 			changes.length > 0 && h("section.panel.approvals", { "aria-labelledby": "approvals-title" },
 				t("div.heading", h("h2", { id: "approvals-title" }, summary), !plans && !commands && t("label.inline.sides", two, " Side by side")),
-				plans && t("p.meta", "Nothing is searched before you have accepted the plan. You can change its questions."),
+				plans && t("p.meta", "Nothing is searched until you approve the plan. You can edit its questions first."),
 				changes.map((c) => c.element), said, bar),
 			done.length > 0 && t("section.panel", t("h2", "Decisions"), t("ul.decisions", done.map(ended))));
 		if (changes.length) announce(summary);

@@ -1,6 +1,6 @@
 // Tool calls in words: an icon, what is being done, what was done, and where the results come from.
 
-import { cut, fill, h, link, setText, span, t } from "./dom.js";
+import { cut, facts, fill, h, link, setText, span, t } from "./dom.js";
 import { resultOf } from "./results.js";
 
 const WORDS = {
@@ -82,7 +82,7 @@ export function drawCall(start) {
 			fold.dataset.status = state;
 			end = event;
 			setText(name, state === "executing" ? `${doing} …` : state === "failed" ? doing : did);
-			setText(what, event?.error ? cut(event.error, 160) : subject(start.input) || cut(event?.summary, 140));
+			setText(what, cut(facts(subject(start.input), event?.error) || event?.summary, 200));
 			setText(took, STATES[state] ?? span(event?.durationMs));
 			const found = state === "completed" && chips(event?.output);
 			element.querySelector(".sites")?.remove();

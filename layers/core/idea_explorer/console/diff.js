@@ -6,6 +6,7 @@ import { highlighter } from "./syntax.js";
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const KINDS = { "+": "added", "-": "removed", " ": "same", "\\": "note" };
 const CUT = " The rest of this diff";
+const MIN_COMMON = 4; // characters of two lines that stand for each other
 
 /** The hunks of a diff: where they begin, and their lines with kinds and numbers. */
 function parse(diff) {
@@ -71,15 +72,59 @@ function paint(path) {
 }
 
 const number = (of) => t("td.n", of ?? "");
-const words = (line) => (line.parts ?? [["", line.text]]).map(([kind, text]) => (kind ? t(`span.${kind}`, spelled(text)) : spelled(text)));
+/** Where two lines differ: the place and both ends, at the edges of words. Nothing where they have little in common. */
+function findChange(old, fresh) {
+	const most = Math.min(old.length, fresh.length);
+	let from = 0;
+	while (from < most && old[from] === fresh[from]) from++;
+	let same = 0;
+	while (same < most - from && old.at(-1 - same) === fresh.at(-1 - same)) same++;
+	const isWithin = (char) => /[\w\ud800-\udfff]/.test(char ?? "");
+	while (from && isWithin(old[from - 1])) from--;
+	while (same && isWithin(old.at(-same))) same--;
+	const common = old.slice(0, from).trim().length + same;
+	return common >= MIN_COMMON && { from, old: old.length - same, fresh: fresh.length - same };
+}
+
+/** Marks what has changed within lines that stand for each other: as many removed as added ones, one run after the other. */
+function markChanges(lines) {
+	for (let n = 0; n < lines.length;) {
+		const run = (kind, from) => lines.slice(from, from + Math.max(0, lines.slice(from).findIndex((line) => line.kind !== kind)));
+		const removed = run("removed", n);
+		const added = run("added", n + removed.length);
+		if (removed.length === added.length) removed.forEach((line, i) => {
+			const change = findChange(line.text, added[i].text);
+			if (!change) return;
+			line.changed = [change.from, change.old];
+			added[i].changed = [change.from, change.fresh];
+		});
+		n += removed.length + added.length || 1;
+	}
+	return lines;
+}
+
+/** The parts of a line, divided where its change begins and ends. */
+function divide({ parts, text, changed: [from, to] = [0, 0] }) {
+	let at = 0;
+	return (parts ?? [["", text]]).flatMap(([kind, some]) => {
+		const cuts = [from, to].map((place) => Math.max(0, Math.min(some.length, place - at)));
+		at += some.length;
+		return [[kind, some.slice(0, cuts[0])], [kind, some.slice(...cuts), true], [kind, some.slice(cuts[1])]].filter(([, piece]) => piece);
+	});
+}
+
+const words = (line) => divide(line).map(([kind, text, isChanged]) => {
+	const shown = kind ? t(`span.${kind}`, spelled(text)) : spelled(text);
+	return isChanged ? t("span.word", shown) : shown;
+});
 const cell = (line) => h("td", { class: `line ${line?.kind ?? "none"}` }, line && [t("span.sign", line.sign), words(line)]);
 
-/** The head of a hunk, with a box to take or leave it if `hunks` is given. */
+/** The head of a hunk, with a box to take or leave it if `choice` is given. */
 function head(hunk, columns, choice, total) {
 	const { text, number: n } = hunk;
 	const where = text.replace(/^.*? @@ ?/, "");
 	const box = choice && h("input", { type: "checkbox", checked: choice.has(n), change: (event) => choice.set(n, event.target.checked) });
-	const name = `Hunk ${n} of ${total}, line ${hunk.fresh || 1}`;
+	const name = total > 1 ? `Hunk ${n} of ${total}, line ${hunk.fresh || 1}` : `Line ${hunk.fresh || 1}`;
 	return h("tr", {}, h("td.hunk", { colspan: columns }, box ? t("label.inline", box, ` ${name}`) : name, where && t("span.where", where)));
 }
 
@@ -117,6 +162,7 @@ export function drawDiff({ diff, path, inTwo, choice, content, opened, onOpen })
 	const columns = inTwo ? 4 : 3;
 	const rows = inTwo ? sideBySide : unified;
 	const color = paint(path);
+	const isWhole = hunks.length === 1 && hunks[0].lines.every(({ kind }) => kind !== "same"); // a file that is new or deleted
 	const body = t("tbody");
 	const gap = (n) => {
 		const lines = gaps[n] ?? [];
@@ -129,9 +175,10 @@ export function drawDiff({ diff, path, inTwo, choice, content, opened, onOpen })
 	};
 	for (const hunk of hunks) {
 		gap(hunk.number - 1);
-		const drawn = rows(color(hunk.lines));
+		const drawn = rows(color(markChanges(hunk.lines)));
 		if (choice && !choice.has(hunk.number)) for (const row of drawn) row.className = "left";
-		body.append(head(hunk, columns, choice, hunks.length), ...drawn);
+		if (!isWhole) body.append(head(hunk, columns, choice, hunks.length));
+		body.append(...drawn);
 	}
 	gap(hunks.length);
 	const { added, removed } = countLines(diff);

@@ -72,6 +72,9 @@ export const announce = (text) => setText(document.getElementById("announce"), t
 export const notice = (title, text, ...more) =>
 	t("div.notice", t("p.strong", title), text && t("p", text), more);
 
+/** What stands where there is nothing to show. */
+export const empty = (title, text, ...more) => t("div.notice.empty", t("p.strong", title), t("p.meta", text), more);
+
 export const failure = (error, retry) =>
 	h("div.notice.bad", { role: "alert" }, t("p.strong", error.title ?? "Something went wrong"),
 		t("p", error.message), retry && button("Try again", retry));
@@ -88,7 +91,7 @@ export const ACTIVE = new Set(["queued", "running", "awaiting_approval"]);
 export const STATUSES = {
 	queued: ["◷", "Queued"], running: ["▶", "Running"], awaiting_approval: ["⚑", "Needs approval"],
 	completed: ["✓", "Completed"], partial: ["◐", "Partial"], failed: ["✕", "Failed"],
-	timed_out: ["⌛", "Timed out"], cancelled: ["■", "Cancelled"],
+	timed_out: ["◔", "Timed out"], cancelled: ["■", "Cancelled"],
 };
 
 export const nameOf = (status) => STATUSES[status][1];
@@ -148,6 +151,13 @@ export const cut = (text, length) => {
 };
 
 export const select = (options) => t("select", Object.entries(options).map(([value, label]) => h("option", { value }, label)));
+
+const sheets = {};
+/** Loads a style sheet once; resolves when its rules hold. */
+export const loadStyle = (name) => sheets[name] ??= new Promise((done, fail) => {
+	const sheet = h("link", { rel: "stylesheet", href: `console/${name}`, load: done, error: () => { sheet.remove(); delete sheets[name]; fail(new Error(name)); } });
+	document.head.append(sheet);
+});
 
 /** A labelled control with room for an error message. */
 export function field(name, label, control, hint) {

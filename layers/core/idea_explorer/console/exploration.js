@@ -1,7 +1,7 @@
 // One exploration: what it is doing while it runs, and its report once it has one.
 
 import { follow, getJson, noConnection, now, pathOf, post } from "./api.js";
-import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, linkButton, loading, money, nameOf, nameTab, notice, setText, span, t, title } from "./dom.js";
+import { ACTIVE, announce, badge, button, cut, facts, failure, fill, h, limits, link, linkButton, loading, loadStyle, money, nameOf, nameTab, notice, setText, span, t, title } from "./dom.js";
 import { Following } from "./following.js";
 import { PlanPanel, SourcesPanel } from "./plan.js";
 import { drawReport } from "./report.js";
@@ -12,7 +12,7 @@ const TICK_MS = 1000;
 const REFRESH_MS = 250;
 
 function meter(label) {
-	const bar = h("meter", { min: "0", max: "1", low: "0.7", high: "0.9", optimum: "0", "aria-label": label });
+	const bar = h("progress", { max: "1", value: "0", "aria-label": label });
 	const text = t("span.value");
 	const element = t("div.meter", t("span.label", label), text, bar);
 	return {
@@ -20,6 +20,7 @@ function meter(label) {
 		show(used, limit, words) {
 			bar.hidden = !(limit > 0);
 			bar.value = limit > 0 ? Math.min(1, used / limit) : 0;
+			bar.dataset.level = bar.value > 0.9 ? "full" : bar.value > 0.7 ? "high" : "";
 			bar.setAttribute("aria-valuetext", words);
 			setText(text, words);
 		},
@@ -28,10 +29,10 @@ function meter(label) {
 
 /** Why a run ended early, and what can be done about it. */
 const receipt = (failed) => h("section.panel.receipt", { "aria-label": "Why it ended early" },
-	t("h2", failed.has_partial_text ? "It ended early, and its text is kept" : "It ended early"), t("p.strong", failed.message),
-	t("details", t("summary", "Details"),
-		table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd),
-			"In a terminal": failed.resume ?? "idea explore" })));
+	t("h2", failed.message), t("p.meta", failed.has_partial_text ? "It ended early. What it wrote so far is kept." : "It ended early. Resume continues where it stopped."),
+	t("details.fold", t("summary.meta", "Details"),
+		table({ Code: failed.code, "Stopped at": `step ${failed.step} (${failed.stage})`, Spent: money(failed.cost_usd) }),
+		failed.resume && t("p.meta", "In a terminal: ", t("code", failed.resume))));
 
 export async function showExploration(root, id, signal) {
 	fill(root, title("Exploration"), loading("the exploration"));
@@ -48,14 +49,14 @@ export async function showExploration(root, id, signal) {
 	const actions = t("div.actions");
 	const changes = h("div", { id: "approvals" });
 	const steps = h("ol.timeline", { id: "timeline" });
-	const waiting = t("p.loading");
+	const waiting = t("p.now");
 	const plan = new PlanPanel();
 	const sources = new SourcesPanel();
 	let approvals;
 	/** Few explorations ask for approval, so what shows changes is loaded by those that do. */
 	async function loadApprovals() {
 		try {
-			const { Approvals } = await import("./approvals.js");
+			const [{ Approvals }] = await Promise.all([import("./approvals.js"), import("./diff.js"), import("./syntax.js"), loadStyle("diff.css")]);
 			approvals ??= new Approvals(changes, id, signal);
 			await approvals.load();
 		} catch {
@@ -65,7 +66,7 @@ export async function showExploration(root, id, signal) {
 	const summary = t("summary", "Activity");
 	const end = t("div.end");
 	const following = new Following(end, signal);
-	const activity = h("details.activity", { open: true }, summary, steps, waiting, line, end);
+	const activity = h("details.fold.activity", { open: true }, summary, steps, waiting, line, end);
 	const beside = t("aside.beside", t("div.panel.meters", time.element, spend.element), plan.element, sources.element);
 	const head = t("header", t("div.heading", name, t("div.state-and-actions", status, actions)), idea, at);
 	const columns = t("div.split", t("div.feed", changes, activity), beside);
@@ -89,12 +90,12 @@ export async function showExploration(root, id, signal) {
 		const body = {};
 		for (const { name, value } of event.target.elements) if (name && value) body[name] = Number(value);
 		act(() => post(pathOf(id, "/resume"), body, { signal }), "Resumed.")(event);
-	} }, t("button.primary", "Resume"), t("details", t("summary", "Change limits"), limits()));
+	} }, t("button.primary", "Resume"), t("details.fold", t("summary", "Change limits"), limits()));
 
 	function drawActions() {
 		const done = shown.status === "completed";
 		fill(actions,
-			shown.links.report && linkButton(`#/x/${id}/report`, done ? "Read the report" : "Read the partial text", "quiet"),
+			shown.links.report && linkButton(`#/x/${id}/report`, done ? "Read the report" : "Read the partial text", "quiet.to-report"),
 			!isFinal() && button(shown.cancel_requested ? "Stopping …" : "Cancel",
 				act(() => post(pathOf(id, "/cancel"), {}, { signal }), "Stopping. What was found so far is kept."), { class: "danger", disabled: shown.cancel_requested }),
 			isFinal() && !done && resumeForm(),
@@ -136,7 +137,8 @@ export async function showExploration(root, id, signal) {
 		try {
 			const drawn = await drawReport(shown, signal);
 			if (folded !== key) return;
-			const heading = drawn.querySelector("h1"); // the view has one
+			const heading = drawn.querySelector("h1"); // the view has one, and the status
+			drawn.querySelector(".facts .badge")?.remove();
 			setText(name, heading.textContent);
 			heading.remove();
 			fill(result, drawn);
@@ -166,6 +168,7 @@ export async function showExploration(root, id, signal) {
 		else time.show(used, limit, `${used < 1000 ? "0 s" : span(Math.round(used / 1000) * 1000)} of ${span(limit)}`);
 		const words = { queued: "Waiting for a free worker …", running: "Working …", awaiting_approval: "Waiting for your approval." };
 		setText(waiting, words[shown.status] ?? "");
+		waiting.classList.toggle("loading", shown.status !== "awaiting_approval");
 		waiting.hidden = !words[shown.status];
 	}
 
@@ -199,11 +202,13 @@ export async function showExploration(root, id, signal) {
 				signal,
 				onState: (isLive, comment) => {
 					line.className = isLive && !comment ? "meta" : "event";
-					setText(line, isLive ? comment ?? "Live." : "Connection lost. Reconnecting …");
+					setText(line, isLive ? comment ?? "" : "Connection lost. Reconnecting …");
+					line.hidden = !line.textContent;
 				},
 				onEvent: (event) => timeline.push(event),
 			});
 			setText(line, "No more activity.");
+			line.hidden = false;
 			refresh();
 		} catch (error) {
 			if (!signal.aborted && error.status !== 401) fill(said, failure(error, () => { fill(said); watch(); }));

@@ -103,7 +103,7 @@ export class Footnotes {
 		const number = mark.textContent;
 		return [t("p.strong", t("span.cite", number), " ", link ?? source.textContent.slice(0, 200)),
 			words ? t("blockquote", words) : t("p.meta", "The report quotes nothing of it."),
-			claim && t("p.meta", known?.querySelector("strong")?.textContent ?? ""),
+			claim && t("p.meta", h("span", { class: claim.className }, claim.textContent), known?.querySelector("strong")?.textContent),
 			button("Show in the list of sources", () => {
 				this.close();
 				source.tabIndex = -1;

@@ -24,15 +24,15 @@ const explorationLine = (item) => t("li.entry",
 
 const taskLine = (text, action) => (item) => t("li.entry",
 	t("div", t("span.strong", nameIdea(item)), t("p.meta", text(item))), h("a.quiet", { href: `#/x/${item.id}` }, action));
-const decision = taskLine((item) => (item.toolset === "code" ? "Proposed changes wait for your decision." : "A plan waits for your decision."), "Review");
-const ending = taskLine((item) => ({ partial: "It ran out of time or budget and kept what it found.", failed: "It failed. What it found so far is kept.",
+const decision = taskLine((item) => (item.toolset === "code" ? "Its changes are ready for your review." : "Its plan is ready for your review."), "Review");
+const ending = taskLine((item) => ({ partial: "It ran out of time or budget. What it found is kept.", failed: "It failed. What it found so far is kept.",
 	timed_out: "It ran out of time.", cancelled: "It was cancelled." })[item.status], "Open");
 
 const section = (name, id, ...content) => h("section.block", { "aria-labelledby": id }, h("h2", { id }, name), content);
 
 export async function showHome(root, _given, signal) {
 	const form = ideaForm(signal);
-	const [tasks, recent, library, spend] = ["div", "div", "div", "div"].map((name) => t(name));
+	const [tasks, recent, library, spend] = ["div.tasks", "div.recent", "div", "div"].map((name) => t(name));
 	const all = (href, label) => t("p", h("a", { href }, label));
 	root.className = "view home";
 	root.append(title("What do you want to find out?"), form.element, tasks,
@@ -48,7 +48,7 @@ export async function showHome(root, _given, signal) {
 				h("h2", { id: "ended" }, "Ended early"), t("ul.lines", ended.slice(0, 3).map(ending))));
 	};
 	const drawSamples = () => fill(recent, section("Start with one of these", "recent",
-		t("p.meta", "You have no explorations yet. A sample fills the box above; nothing starts before you press Explore."),
+		t("p.meta", "You have no explorations yet. Pick a sample to fill the box above; nothing starts until you press Explore."),
 		t("ul.samples", SAMPLES.map(([idea, about]) => t("li", h("button.sample", { type: "button", click: () => form.write(idea) }, t("span.strong", idea), t("span.meta", about)))))));
 
 	let drawn = ""; // so that a list that stays the same keeps its focus and its selection

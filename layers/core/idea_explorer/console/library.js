@@ -1,9 +1,8 @@
 // The team's research: what was published, by whomever.
 
-import { getJson, getText, now } from "./api.js";
-import { button, facts, failure, field, fill, h, isStale, link, linkButton, loading, nameTab, notice, setText, staleBadge, t, title, verdictBadge } from "./dom.js";
+import { getJson, now } from "./api.js";
+import { button, empty, facts, failure, field, fill, h, isStale, linkButton, loading, setText, staleBadge, t, title, verdictBadge } from "./dom.js";
 import { dated } from "./list.js";
-import { reportArticle } from "./markup.js";
 
 const PAUSE_MS = 250;
 const PAGE = 30;
@@ -11,11 +10,14 @@ const PAGE = 30;
 /** The address of the view of a document. */
 export const documentView = (path) => `#/research/${path.split("/").map(encodeURIComponent).join("/")}`;
 
+/** The date, the age and the framework of a document. */
+export const describeDocument = ({ date, mode }) => [facts(dated(date, now()) || "no date", mode), " ", date && isStale(date, now()) && staleBadge()];
+
 /** One document as a card. */
 export const documentCard = (item, ...actions) => t("li.doc",
 	t("div.doc-head", h("a.strong", { href: documentView(item.path) }, t("bdi", item.title)), verdictBadge(item)),
 	item.idea && item.idea !== item.title && t("p.meta.idea-line", t("bdi", item.idea)),
-	t("p.meta", facts(dated(item.date, now()) || "no date", item.mode), " ", item.date && isStale(item.date, now()) && staleBadge()), actions);
+	t("p.meta", describeDocument(item)), actions);
 
 export async function showLibrary(root, query, signal) {
 	const search = h("input", { type: "search", placeholder: "A topic, a title or a verdict", value: new URLSearchParams(query).get("search") ?? "" });
@@ -25,7 +27,7 @@ export async function showLibrary(root, query, signal) {
 	let asked = 0;
 	const more = button("Show more", () => load(list.childElementCount), { hidden: true });
 	root.append(t("div.heading", title("Research"), sum),
-		t("p.lead", "Everything your team has published. Look here before you pay for it again."),
+		t("p.lead", "Everything your team has published. Check here before you pay for the same research again."),
 		h("form.filters", { role: "search", submit: (event) => event.preventDefault() }, field("search", "Search the research", search)),
 		state, list, more);
 	async function load(offset = 0) {
@@ -39,8 +41,8 @@ export async function showLibrary(root, query, signal) {
 			list.append(...page.documents.map((item) => documentCard(item)));
 			setText(sum, `${page.total} document${page.total === 1 ? "" : "s"}`);
 			more.hidden = list.childElementCount >= page.total;
-			fill(state, !page.total && (words ? notice("No matches", "Try fewer or other words.")
-				: notice("No research yet", "Reports appear here once they are published, and so do the documents in your research folder.", linkButton("#/new", "Explore an idea"))));
+			fill(state, !page.total && (words ? empty("No matches", "Try fewer or other words.")
+				: empty("No research yet", "Reports appear here once they are published, and so do the documents in your research folder.", linkButton("#/new", "Explore an idea"))));
 		} catch (error) {
 			if (!signal.aborted && error.status !== 401) fill(state, failure(error, () => load(offset)));
 		}
@@ -54,23 +56,4 @@ export async function showLibrary(root, query, signal) {
 		}, PAUSE_MS);
 	});
 	await load();
-}
-
-export async function showDocument(root, given, signal) {
-	fill(root, title("Research"), loading("the document"));
-	const address = `research/document?path=${encodeURIComponent(decodeURIComponent(given))}`;
-	const [shown, html] = await Promise.all([getJson(address, { signal }), getText(address, { accept: "text/html", signal })]);
-	nameTab(shown.title);
-	const article = reportArticle(html, signal);
-	fill(root,
-		t("div.heading.tools", h("a", { href: "#/research" }, "← Research"),
-			t("div.actions",
-				shown.exploration_id && linkButton(`#/x/${shown.exploration_id}`, "How it was researched", "quiet"),
-				shown.exploration_id && linkButton(`#/new?from=${shown.exploration_id}`, "Follow up", "quiet"),
-				shown.idea && linkButton(`#/new?document=${encodeURIComponent(shown.path)}`, "Update", "quiet"),
-				shown.url && link(shown.url, "View in the repository"))),
-		t("p.meta", verdictBadge(shown), " ", facts(dated(shown.date, now()), shown.mode), " ", shown.date && isStale(shown.date, now()) && staleBadge(), " ", t("bdi.path", shown.path)),
-		article);
-	if (!article.querySelector("h1")) article.prepend(t("h1", shown.title));
-	article.focus({ preventScroll: true });
 }

@@ -2,12 +2,12 @@
 
 import { fill, h, hidden, link, t } from "./dom.js";
 
-const LISTS = { must_know: "What has to be known to decide", known: "What the team already knows", would_turn: "What would turn the verdict" };
-const SIGNS = { open: ["○", "open"], running: ["◐", "being researched"], completed: ["✓", "answered"], partial: ["◑", "partly answered"], searched: ["◑", "looked into"] };
+const LISTS = { must_know: "What we need to know to decide", known: "What the team already knows", would_turn: "What would change the verdict" };
+const SIGNS = { open: ["", "open"], running: ["", "being researched"], completed: ["✓", "answered"], partial: ["–", "partly answered"], searched: ["✓", "looked into"] };
 const MAX_SOURCES = 100;
 
 /** A panel beside the activity. It is a fold, so that it takes little room on a small screen. */
-const panel = (title, body, isOpen) => h("details.panel.side", { open: isOpen }, t("summary", title), body);
+const panel = (title, body, isOpen) => h("details.panel.side.fold", { open: isOpen }, t("summary", title), body);
 
 /** The questions of a plan. `mark` takes the status of the branch that researches a question. */
 export class PlanPanel {
@@ -16,7 +16,8 @@ export class PlanPanel {
 	constructor() {
 		this.body = t("div");
 		this.title = t("span");
-		this.element = panel(this.title, this.body, true);
+		this.count = t("span.count");
+		this.element = panel([this.title, this.count], this.body, matchMedia("(min-width: 64rem)").matches);
 		this.element.hidden = true;
 	}
 
@@ -29,7 +30,7 @@ export class PlanPanel {
 		const more = Object.entries(LISTS).filter(([name]) => plan[name]?.length > 0);
 		fill(this.title, edited ? "Plan, as you edited it" : "Plan");
 		fill(this.body, t("ul.questions", this.rows.map(({ row }) => row)),
-			more.length > 0 && t("details", t("summary", "What the plan rests on"),
+			more.length > 0 && t("details.fold.rests", t("summary", "What the plan rests on"),
 				more.map(([name, title]) => [t("h4", title), h("ul", { dir: "auto" }, plan[name].map((item) => t("li", item)))])));
 		for (const known of this.rows) this.draw(known, "open");
 		this.element.hidden = !this.rows.length;
@@ -38,11 +39,16 @@ export class PlanPanel {
 	draw({ row, sign }, status) {
 		const [drawn, words] = SIGNS[status] ?? ["✕", "not answered"];
 		row.dataset.status = status;
-		fill(sign, hidden(drawn), h("span.unseen", {}, words));
+		sign.classList.toggle("turning", status === "running");
+		fill(sign, hidden(drawn), t("span.unseen", words));
+		const done = this.rows.filter((known) => !["open", "running", undefined].includes(known.row.dataset.status)).length;
+		fill(this.count, done > 0 && `${done} of ${this.rows.length}`);
 	}
 
-	mark(question, status) {
-		for (const known of this.rows) if (known.question === question) this.draw(known, status);
+	/** A branch of a plan with many questions researches several of them, each on a line. */
+	mark(questions, status) {
+		const asked = questions.split("\n");
+		for (const known of this.rows) if (asked.includes(known.question)) this.draw(known, status);
 	}
 
 	/** Marks a question by its number, which tool calls of a run without branches carry; several may be open at once. */

@@ -1,7 +1,7 @@
 // All ideas of the person, a page of the API at a time. The API filters by status and toolset; the rest is done here.
 
 import { getJson, now } from "./api.js";
-import { ACTIVE, age, announce, badge, button, cut, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, notice, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge, verdictOf } from "./dom.js";
+import { ACTIVE, age, announce, badge, button, cut, empty, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge, verdictOf } from "./dom.js";
 import { describe, keepFresh, nameIdea, TOOLSETS } from "./list.js";
 
 const PAGE = 100;
@@ -112,8 +112,8 @@ export async function showPortfolio(root, query, signal) {
 		setText(sum, items.size ? `${shown.length} idea${shown.length === 1 ? "" : "s"} · ${money(spent)}${cursor ? " · older ones are not loaded yet" : ""}` : "");
 		tabs.hidden = !items.size;
 		if (wanted.length) fill(state);
-		else if (items.size || status.value || toolset.value) fill(state, notice("No matches", "Try another search, verdict or status."));
-		else fill(state, notice("No ideas yet", "Your ideas and their verdicts appear here.", linkButton("#/new", "Explore your first idea")));
+		else if (items.size || status.value || toolset.value) fill(state, empty("No matches", "Try another search, verdict or status."));
+		else fill(state, empty("No ideas yet", "Your ideas and their verdicts appear here.", linkButton("#/new", "Explore your first idea")));
 	};
 	/** Removes what the first page has no more, such as an idea that now has another status. */
 	const removeMissing = (page) => {

@@ -1,7 +1,8 @@
 // The report: its verdict and conclusion first, then the text with footnotes, beside its contents and sources.
 
 import { getJson, getText, pathOf } from "./api.js";
-import { announce, badge, button, cut, facts, failure, fill, h, linkButton, loading, money, nameTab, notice, setText, t, title, verdictBadge, verdictMeanings, verdictOf } from "./dom.js";
+import { announce, badge, button, cut, facts, failure, fill, h, link, linkButton, loading, money, nameTab, notice, setText, t, title, VERDICT_NAMES, verdictBadge, verdictMeanings, verdictOf } from "./dom.js";
+import { describeDocument } from "./library.js";
 import { reportArticle } from "./markup.js";
 
 const CONCLUSION = /verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel|conclusion|summary/i;
@@ -35,7 +36,7 @@ function tools(shown, markdown, said, signal) {
 				h("textarea", { rows: "6", "aria-label": "Text to copy", readonly: true }, text));
 		}
 	};
-	const link = new URL(`#/x/${id}/report`, location.href.split("#")[0]).href;
+	const address = new URL(`#/x/${id}/report`, location.href.split("#")[0]).href;
 	const savePage = async () => {
 		try {
 			save(`${name}.html`, "text/html", await getText(pathOf(id, "/report?format=html"), { signal }));
@@ -53,7 +54,7 @@ function tools(shown, markdown, said, signal) {
 			button("JSON", () => save(`${name}.json`, "application/json", JSON.stringify({ ...shown, report: markdown }, null, 2))),
 			button("Copy as Markdown", copy(markdown, "Copied as Markdown.")),
 		]),
-		button("Copy link", copy(link, "The link was copied.")));
+		button("Copy link", copy(address, "The link was copied.")));
 }
 
 /** The first paragraphs of the part that concludes, or of the report where that has none. A line that only repeats the verdict is left out. */
@@ -61,7 +62,7 @@ function findConclusion(article, verdict) {
 	const heading = [...article.querySelectorAll("h2, h3")].find((each) => CONCLUSION.test(each.textContent));
 	const parts = [];
 	for (let part = heading?.nextElementSibling; part && !/^H[1-6]$/.test(part.localName.toUpperCase()); part = part.nextElementSibling) {
-		const repeats = verdict && part.textContent.trim().length < verdict.length + 20 && part.textContent.toUpperCase().includes(verdict);
+		const repeats = part.textContent.trim().length < 40 && VERDICT_NAMES.some((name) => part.textContent.toUpperCase().includes(name));
 		if (part.localName === "p" && !repeats) parts.push(part);
 		if (parts.length === 2 || parts.length && parts[0].textContent.length > 300) break;
 	}
@@ -75,7 +76,7 @@ function foldEvidence(sources) {
 	const list = sources[0]?.parentElement.previousElementSibling?.previousElementSibling;
 	const heading = list?.previousElementSibling;
 	if (list?.localName !== "ul" || heading?.localName !== "h2" || ![...list.children].every((item) => item.querySelector("strong"))) return;
-	const fold = t("details.evidence", t("summary", `${heading.textContent}: ${list.childElementCount} claims`));
+	const fold = t("details.fold.evidence", t("summary", `${heading.textContent}: ${list.childElementCount} claims`));
 	heading.replaceWith(fold);
 	fold.append(list);
 }
@@ -99,8 +100,8 @@ function drawContents(article, sources) {
 	headings.forEach((heading) => observer.observe(heading));
 	const wide = matchMedia("(min-width: 64rem)").matches;
 	return t("aside.beside",
-		headings.length > 1 && h("details", { open: wide }, t("summary", "Contents"), h("nav", { "aria-label": "Contents" }, t("ul", links.map((a) => t("li", a))))),
-		sources.length > 0 && h("details.sources", { open: wide }, t("summary", `Sources (${sources.length})`), t("ol", sources.map((source) => {
+		headings.length > 1 && h("details.fold", { open: wide }, t("summary", "Contents"), h("nav", { "aria-label": "Contents" }, t("ul", links.map((a) => t("li", a))))),
+		sources.length > 0 && h("details.fold.sources", { open: wide }, t("summary", `Sources (${sources.length})`), t("ol", sources.map((source) => {
 			const first = source.querySelector("a");
 			const isWeb = /^https?:/.test(first?.getAttribute("href") ?? "");
 			return t("li", first?.cloneNode(true) ?? cut(source.textContent, 80), isWeb && t("span.meta", new URL(first.href).hostname.replace(/^www\./, "")));
@@ -115,18 +116,18 @@ const claims = (stats) => {
 };
 
 const MARKS = [
-	["cite", "1", "The source of the words before it. Point at it to see the passage, click to keep it open."],
+	["cite", "1", "The source of the words before it. Hover to see the passage; click to keep it open."],
 	["claim supported", "✓", "The source says so."],
 	["claim partly", "◐", "The source says part of it."],
 	["claim unsupported", "✕", "The source does not say so, or says otherwise."],
 ];
 
 /** What the verdict and the marks in the text mean. */
-const legend = (shown) => t("details.legend", t("summary", "How to read this report"),
+const legend = (shown) => t("details.fold.legend", t("summary", "How to read this report"),
 	verdictOf(shown) && [t("h3", "Verdicts"), t("dl", verdictMeanings())],
 	t("h3", "Marks in the text"),
 	t("dl", MARKS.map(([kind, sign, meaning]) => [t("dt", h("span", { class: kind }, sign)), t("dd", meaning)]),
-		t("dt", t("mark.unverified", "⚠ unverified")), t("dd", "This source is not among what the run read or found. Check it before you rely on it."),
+		t("dt", t("mark.unverified", "⚠ unverified")), t("dd", "The run neither read nor found this source. Check it before you rely on it."),
 		t("dt", t("code", "0123abcd…")), t("dd", "After a source: the fingerprint of its text when it was read.")));
 
 /** A question that the report leaves open, asked where it comes to mind. */
@@ -139,36 +140,61 @@ function followUp({ id, toolset }) {
 	t("div.quick", question, t("button.primary", "Continue")));
 }
 
+/** A text with its heading, what is known about it, its conclusion, its tools, and its contents beside it. */
+function layOut({ article, name, known, verdict, conclusion, actions, marks, after }) {
+	const heading = article.querySelector("h1") ?? t("h1", name);
+	heading.remove();
+	heading.tabIndex = -1;
+	const sources = [...article.querySelectorAll('li[id^="source-"]')];
+	foldEvidence(sources);
+	return h("section.report-page", { "aria-label": "Report" }, heading, t("p.meta.facts", known),
+		t("div.split", t("div", (verdict || conclusion.length > 0) && t("div.conclusion", verdict, conclusion), actions), drawContents(article, sources),
+			t("div", article.querySelector(".cite, .claim, .unverified") && legend(marks), article, after)));
+}
+
 /** Resolves to the whole of a report, with its own h1. */
 export async function drawReport(shown, signal) {
 	const read = (accept) => getText(pathOf(shown.id, "/report"), { accept, signal });
 	const [html, markdown] = await Promise.all([read("text/html"), read("text/markdown")]);
 	const article = reportArticle(html, signal);
-	const heading = article.querySelector("h1") ?? t("h1", shown.title || cut(shown.idea, 90));
-	heading.remove();
-	heading.tabIndex = -1;
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
 	const bad = (n, words) => n > 0 && t("span.bad", ` · ${n} ${words}`);
 	const said = t("div");
 	const isOffline = shown.verdict && !verdictOf(shown);
-	const conclusion = isOffline ? [t("p", "No model judged this idea. Run it again with a model to get a verdict.")] : findConclusion(article, shown.verdict);
-	const sources = [...article.querySelectorAll('li[id^="source-"]')];
-	foldEvidence(sources);
-	return h("section.report-page", { "aria-label": "Report" },
-		heading,
-		t("p.meta.facts", shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), shown.cost_usd != null && money(shown.cost_usd),
-			citations > 0 && `${citations} citation${citations === 1 ? "" : "s"}`, claims(shown.stats)), bad(lost, `citation${lost === 1 ? "" : "s"} unverified`), bad(v?.unsupported, `claim${v?.unsupported === 1 ? "" : "s"} not supported`)),
-		(shown.verdict || conclusion.length > 0) && t("div.conclusion", verdictBadge(shown), conclusion),
-		tools(shown, markdown, said, signal), said,
-		t("div.split", t("div", article.querySelector(".cite, .claim, .unverified") && legend(shown), article, shown.status === "completed" && followUp(shown)), drawContents(article, sources)));
+	return layOut({ article, name: shown.title || cut(shown.idea, 90), verdict: verdictBadge(shown), marks: shown,
+		known: [shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), shown.cost_usd != null && money(shown.cost_usd),
+			citations > 0 && `${citations} citation${citations === 1 ? "" : "s"}`, claims(shown.stats)), bad(lost, `citation${lost === 1 ? "" : "s"} unverified`), bad(v?.unsupported, `claim${v?.unsupported === 1 ? "" : "s"} not supported`)],
+		conclusion: isOffline ? [t("p", "No model judged this idea. Run it again with a model to get a verdict.")] : findConclusion(article, shown.verdict),
+		actions: [tools(shown, markdown, said, signal), said],
+		after: shown.status === "completed" && followUp(shown) });
 }
+
+const open = (root, drawn, ...before) => {
+	const heading = drawn.querySelector("h1");
+	nameTab(heading.textContent);
+	fill(root, before, drawn);
+	heading.focus({ preventScroll: true });
+};
 
 export async function showReport(root, id, signal) {
 	fill(root, title("Report"), loading("the report"));
 	const shown = await getJson(pathOf(id), { signal });
-	const drawn = await drawReport(shown, signal);
-	const heading = drawn.querySelector("h1");
-	nameTab(heading.textContent);
-	fill(root, h("a.back", { href: `#/x/${id}` }, "How it was researched"), shown.notice && notice(shown.notice), drawn);
-	heading.focus({ preventScroll: true });
+	open(root, await drawReport(shown, signal), h("a.back", { href: `#/x/${id}` }, "How it was researched"), shown.notice && notice(shown.notice));
+}
+
+/** A document of the team, which looks like the report that it is or may have been. */
+export async function showDocument(root, given, signal) {
+	fill(root, title("Research"), loading("the document"));
+	const address = `research/document?path=${encodeURIComponent(decodeURIComponent(given))}`;
+	const [shown, html] = await Promise.all([getJson(address, { signal }), getText(address, { accept: "text/html", signal })]);
+	const article = reportArticle(html, signal);
+	const { exploration_id: id, path } = shown;
+	open(root, layOut({ article, name: shown.title, verdict: verdictBadge(shown), marks: shown,
+		known: [describeDocument(shown), " ", t("bdi.path", path)],
+		conclusion: findConclusion(article, verdictOf(shown)),
+		actions: t("div.actions.tools",
+			id && linkButton(`#/new?from=${id}`, "Follow up"),
+			shown.idea && linkButton(`#/new?document=${encodeURIComponent(path)}`, "Update", id ? "quiet" : "primary"),
+			id && linkButton(`#/x/${id}`, "How it was researched", "quiet"),
+			shown.url && link(shown.url, "View in the repository")) }), h("a.back", { href: "#/research" }, "Research"));
 }

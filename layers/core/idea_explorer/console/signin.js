@@ -44,7 +44,7 @@ export function showSignIn(root, reason) {
 			field("token", "API token", input),
 			t("p", h("label.inline", { for: "stay" }, remember, " Stay signed in on this device")),
 			t("button.primary", "Sign in")),
-		t("p.hint", "On this machine: ", t("code", "idea serve"), " prints a link that signs you in, and a token. For a deployment: ask its operator to run ",
+		t("p.hint", "On this machine, ", t("code", "idea serve"), " prints a sign-in link and a token. For a deployment, ask its operator to run ",
 			t("code", "idea admin token add"), "."));
 	if (reason) fill(said, failure(reason.status === 401 ? { title: "You are not signed in", message: "The server does not recognize this token. Check it and try again." } : reason));
 }

@@ -1,7 +1,7 @@
 // The box for a new idea: a prompt, what to do with it, what it will cost, and everything else under Options.
 
 import { getJson, pathOf, post, upload } from "./api.js";
-import { announce, button, cut, failure, field, fill, h, linkButton, money, select, setText, t, title } from "./dom.js";
+import { announce, button, cut, facts, failure, field, fill, h, linkButton, money, select, setText, t, title } from "./dom.js";
 import { documentCard, documentView } from "./library.js";
 
 const PAUSE_MS = 600;
@@ -36,8 +36,8 @@ const limit = (name, label, attributes) => field(name, label, input({ type: "num
 const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up to ${Math.ceil(high)} min` : `${Math.floor(low)}–${Math.ceil(high)} min`);
 
 function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
-	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${Math.round(tokens.high / 1000)},000 tokens`;
-	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", [most != null && `at most ${money(most)}`, runs ? `from your last ${runs === 1 ? "run" : `${runs} runs`}` : "typical"].filter(Boolean).join(" · "))];
+	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${(Math.round(tokens.high / 1000) * 1000).toLocaleString("en")} tokens`;
+	return [t("span.strong", `${price} · ${minutes(time)}`), t("span.meta", facts(runs ? `like your last ${runs === 1 ? "run" : `${runs} runs`}` : "typical", most != null && `at most ${money(most)}`))];
 }
 
 /** The form. `write(idea)` fills in an idea; `begin(query)` starts a follow-up or an update as the address asks. */
@@ -73,15 +73,18 @@ export function ideaForm(signal) {
 			field("blocked_domains", "Never these domains", input({ placeholder: "none", spellcheck: "false" })),
 			field("user_location", "Search from this place", input({ placeholder: "anywhere", spellcheck: "false" }), "Such as city=Berlin, country=DE. Also region and timezone."))],
 	];
-	const options = t("details.options", t("summary", "Options"),
+	const options = t("details.fold.options", t("summary", "Options"),
 		t("div.pair", field("model", "Model", select({ sonnet: "Sonnet: balanced", opus: "Opus: more thorough", haiku: "Haiku: cheapest" })),
 			field("effort", "Effort", select({ "": "As the model decides", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only[3][1], only[4][1],
+		t("h3", "Limits"),
 		t("div.pair", limit("max_cost_usd", "Budget in dollars", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Deadline in seconds", { min: 1, max: 840 }),
 			limit("max_steps", "Maximum steps", { min: 1, max: 20 })),
-		t("p.hint", "A PDF that Claude opens on the web is billed whole, even beyond the budget."),
+		t("p.hint", "A PDF that Claude opens on the web is billed in full, even past the budget."),
+		t("h3", "Sources and background"),
 		field("context", "Background", h("textarea", { rows: "3", maxlength: "50000" }), "Anything the model should know before it starts."),
 		only[5][1],
+		t("h3", "Delivery"),
 		t("div.pair", field("webhook_url", "Send the result to this URL", input({ type: "url", placeholder: "https://…" })),
 			field("callback_secret", "Secret that signs it", input({ type: "password", autocomplete: "new-password", maxlength: "256" }))));
 	const sendButton = h("button.primary", { title: "Ctrl + Enter" }, "Explore");
@@ -141,13 +144,14 @@ export function ideaForm(signal) {
 	}
 	function showSimilar(list) {
 		if (!list.length) return fill(similar);
+		const ownOf = (item) => mine.find(({ path }) => path && (path === item.path || path.endsWith(`/${item.path}`)));
 		fill(similar, t("h2", "Similar research already exists"), t("ul.docs", list.map((item) => {
-			const own = mine.find(({ path }) => path && (path === item.path || path.endsWith(`/${item.path}`)));
+			const own = ownOf(item);
 			return documentCard(item, t("div.actions",
 				linkButton(documentView(item.path), "Use this", "quiet"),
-				item.idea && button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Explores the idea again and adds what is new to this document" }),
+				item.idea && button("Update", () => begin(new URLSearchParams({ document: item.path })), { title: "Researches the idea again and adds new findings to this document" }),
 				own && button("Follow up", () => follow(own), { title: "Starts a new report that builds on this one" })));
-		})), t("p.hint", "Use this opens the document and starts nothing. Update adds what is new to it. Follow up writes a new report that builds on it."));
+		})), t("p.hint", ["“Use this” opens the document; nothing starts.", list.some((item) => item.idea) && " “Update” adds new findings to it.", list.some(ownOf) && " “Follow up” writes a new report that builds on it."]));
 	}
 
 	/** Sets what the request is for, and says so at the top of the box. */
@@ -178,7 +182,7 @@ export function ideaForm(signal) {
 		choose("toolset", "research");
 		if (mode in FRAMEWORKS) form.elements.mode.value = mode;
 		idea.value = text;
-		setPurpose({ label: "Update of", name, effect: "What is new is added to the document.", fields: { update: true } });
+		setPurpose({ label: "Update of", name, effect: "New findings are added to the document.", fields: { update: true } });
 		showFields();
 	}
 	/** Starts what the address asks for: `from` an exploration, `update` of one, or of a `document`. */

@@ -65,9 +65,9 @@ function step(number) {
 /** A question of the plan, with what is done to answer it. */
 function branch(question) {
 	const state = t("span", badge("running"));
-	const count = t("span.meta");
+	const count = t("span.meta.count");
 	const body = t("div");
-	const element = h("details.branch", { open: true }, t("summary", icon("branch"), h("span.question", { dir: "auto" }, question), count, state), body);
+	const element = h("details.branch.fold", { open: true }, t("summary", icon("branch"), h("span.question", { dir: "auto" }, question), count, state), body);
 	let calls = 0;
 	return {
 		element,
