@@ -1,6 +1,5 @@
 """Idempotency keys with Powertools, stored in DynamoDB, or in SQLite on one machine."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 from idea_explorer.adapters.dynamodb.schema import EXPIRES, IDEMPOTENCY, PK, SK
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.adapters.sqlite.schema import SCHEMA
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConflictError, KeyTakenError, UnavailableError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import KEY_SECONDS

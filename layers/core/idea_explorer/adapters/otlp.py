@@ -6,7 +6,6 @@ send trace headers. A slow or missing collector costs a run three seconds at its
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -15,6 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import run_with_time_limit
 
 FLUSH_SECONDS = 3.0  # a frozen Lambda sends nothing, but no run may wait long for its spans

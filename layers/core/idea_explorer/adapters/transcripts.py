@@ -3,8 +3,8 @@
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import LeaseLostError
 from idea_explorer.domain.events import AnyEvent, TextDelta, ThinkingDelta
 from idea_explorer.domain.exploration import Exploration

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +21,7 @@ from idea_explorer.adapters.safe_files import (
     write_file,
 )
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExternalError, InvalidRequestError, MissingError
 from idea_explorer.domain.file_kinds import (
     ARCHIVE,

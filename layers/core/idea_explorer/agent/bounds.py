@@ -1,11 +1,11 @@
 """The limits that decide the next move of a run."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import OUTPUT_TOKENS_PER_SECOND, Deadline
 
 

@@ -1,7 +1,6 @@
 """What each branch of a run may cost, so that the run stays within its budget with all of them."""
 
 import math
-from dataclasses import dataclass
 
 from idea_explorer.agent.budget import (
     FINDINGS_TOKENS,
@@ -14,6 +13,7 @@ from idea_explorer.agent.prompts import prompt
 from idea_explorer.agent.requests import build_request
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelRequest
 

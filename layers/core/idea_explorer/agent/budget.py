@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import json_size
 from idea_explorer.domain.turns import measure_fixed
 from idea_explorer.domain.usage import ModelUsage, Price, Usage, compute_cost

@@ -6,7 +6,7 @@ a run that is killed anywhere resumes from the last entry.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from idea_explorer.agent.bounds import Bounds, count_gathering_tokens
 from idea_explorer.agent.budget import WRITE_TOKENS, Allowance, Budget, estimate_tokens
@@ -42,6 +42,7 @@ from idea_explorer.agent.tool_calls import ToolRecorder
 from idea_explorer.agent.verification import Verifier
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.ids import ExplorationId

@@ -1,13 +1,13 @@
 """The next move of a run, decided from its state alone."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from idea_explorer.agent.bounds import Bounds
 from idea_explorer.agent.state import State
 from idea_explorer.domain import limits
 from idea_explorer.domain.branches import BranchTask
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     EmptyReportError,
     ExplorerError,

@@ -1,10 +1,10 @@
 """The plan that comes before the research, in a run whose depth plans."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from idea_explorer.agent.state import State
 from idea_explorer.agent.tool_calls import Caller
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.events import PlanAccepted
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import PLAN_FIRST, WRITE_PLAN, Plan

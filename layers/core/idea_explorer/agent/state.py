@@ -1,13 +1,13 @@
 """The state of a run, computed from its transcript, so that a resumed run continues with the same state."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
 from idea_explorer.agent.billing import list_confirmed_calls, list_other_calls, list_own_calls
 from idea_explorer.agent.branches import latest_findings, open_branches
 from idea_explorer.agent.stalling import find_stall
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.server_tools import RESULT_TYPES
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, parse_search_results
 from idea_explorer.domain.transcript import (

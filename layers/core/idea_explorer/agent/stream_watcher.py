@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import (
     ExplorerError,

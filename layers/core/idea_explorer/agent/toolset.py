@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from string import Template
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.tools import ToolResult
 from idea_explorer.domain.transcript import AnyEntry

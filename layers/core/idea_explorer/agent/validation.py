@@ -2,7 +2,7 @@
 
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
@@ -10,6 +10,7 @@ from pydantic import JsonValue, ValidationError
 from idea_explorer.agent.tool_calls import Runner
 from idea_explorer.agent.toolset import Arguments, MayBeBlank, Rule, ServerTool, Tool, Toolset
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import is_blank

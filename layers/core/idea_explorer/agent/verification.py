@@ -5,7 +5,6 @@ What fails here never costs the report: sentences without a verdict are counted 
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN, VERIFICATION_USD, estimate_tokens
 from idea_explorer.agent.prompts import prompt
@@ -14,6 +13,7 @@ from idea_explorer.agent.stream_watcher import Interrupted, StreamWatcher
 from idea_explorer.domain import limits
 from idea_explorer.domain.citations import CheckedReport, check_citations, collect_quotes
 from idea_explorer.domain.claims import Claim
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.events import EventUsage, ReportVerified, RunEvent

@@ -7,7 +7,7 @@ of this server can understand a request differently than we do (docs/adr/0016).
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 
 from idea_explorer.api.heads import HeadCheck
 from idea_explorer.api.http import JSON, SECURITY_HEADERS, RequestError
+from idea_explorer.domain.dataclass import dataclass
 
 Headers = list[tuple[bytes, bytes]]
 

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
@@ -20,6 +19,7 @@ from pydantic import ConfigDict, Field
 from idea_explorer.api.http import ApiCall, ApiResponse, RequestError
 from idea_explorer.api.views import EventList, EventView
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import StreamSlots

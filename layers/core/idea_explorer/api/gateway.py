@@ -2,11 +2,11 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from idea_explorer.api.http import RequestError
+from idea_explorer.domain.dataclass import dataclass
 
 CALL_SECONDS = 29.0  # API Gateway's limit
 LOCAL_ARN = "arn:aws:execute-api:local:000000000000:local/local/*/*"

@@ -8,13 +8,14 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     ConflictError,
     ExplorerError,

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -18,6 +17,7 @@ from idea_explorer.api.gateway import LOCAL_ARN, LocalContext, build_gateway_eve
 from idea_explorer.api.http import JSON, MAX_DECISION_BYTES, SECURITY_HEADERS, RequestError
 from idea_explorer.api.negotiation import accepts_gzip
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.threads import run_in_thread
 

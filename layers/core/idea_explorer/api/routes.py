@@ -5,12 +5,13 @@ Handlers and models go by name and are loaded when they are used: a call needs t
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from idea_explorer import __version__
 from idea_explorer.api.http import MAX_BODY_BYTES, MAX_DECISION_BYTES, ApiCall, ApiResponse
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

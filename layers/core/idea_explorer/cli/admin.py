@@ -3,10 +3,10 @@
 import argparse
 import json
 import os
-from dataclasses import dataclass
 
 from idea_explorer.cli.arguments import read_secret
 from idea_explorer.cli.streams import warn
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.text import pluralize
 from idea_explorer.ports import SecretStore

@@ -6,7 +6,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from idea_explorer import __version__
 from idea_explorer.agent.minimum import minimum_to_research
 from idea_explorer.cli.arguments import missing_github_variable
 from idea_explorer.cli.targets.client import ApiClient
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 from idea_explorer.domain.request import ExploreRequest

@@ -3,9 +3,9 @@
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from idea_explorer.cli.output import wrap
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import IndexEntry, Similar

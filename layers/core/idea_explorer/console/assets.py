@@ -7,9 +7,10 @@ make the browser send it.
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from idea_explorer.domain.dataclass import dataclass
 
 PAGE = "index.html"
 DIRECTIVES = {

@@ -7,9 +7,10 @@ sources are numbered in one list at the end of the report. Checking a checked re
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.links import Link, read_links, select_links
 from idea_explorer.domain.markdown import Span, close_code, find_headings
 from idea_explorer.domain.patterns import lazy_pattern

@@ -5,8 +5,8 @@ documents, which are attached or fetched by web_fetch, only number the documents
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block, JsonObject, citations_of, document_text, text_of
 from idea_explorer.domain.tools import parse_search_results
 

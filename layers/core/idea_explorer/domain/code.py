@@ -1,7 +1,8 @@
 """The files and links of a repository at one commit, and the definitions in them."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from idea_explorer.domain.dataclass import dataclass
 
 EntryKind = Literal["file", "symlink"]
 ContentKind = Literal["text", "binary", "large", "link", "secret"]

@@ -2,10 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.threads import run_in_thread
 
 MIN_RESERVE_SECONDS = 45.0  # writing a report takes about this long

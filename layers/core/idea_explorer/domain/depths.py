@@ -1,8 +1,9 @@
 """How deep an exploration of the research toolset goes: one table for everything that follows from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from idea_explorer.domain.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

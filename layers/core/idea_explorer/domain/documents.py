@@ -5,10 +5,10 @@ never overwritten.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.front_matter import (
     FrontMatterError,

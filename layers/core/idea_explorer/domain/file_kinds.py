@@ -2,9 +2,9 @@
 
 import codecs
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.encodings import find_codec, guess_codec
 from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.patterns import lazy_pattern

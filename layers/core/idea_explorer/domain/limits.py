@@ -1,9 +1,10 @@
 """The numbers of the product, each with its reason."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
+
+from idea_explorer.domain.dataclass import dataclass
 
 MAX_IDEA = 10_000
 MAX_CONTEXT = 50_000

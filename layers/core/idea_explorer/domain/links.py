@@ -8,10 +8,10 @@ linear time: the result of every look ahead is remembered.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.markdown import SHARED_TEXTS, Span, find_prose
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import ADDRESS_CHARS, trim_address

@@ -7,9 +7,9 @@ never backtracks.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.front_matter import find_front_matter_end
 from idea_explorer.domain.patterns import lazy_pattern
 

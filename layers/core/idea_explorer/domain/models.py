@@ -5,10 +5,11 @@ some models accept a new effort within the conversation instead (a system messag
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.domain.json import JsonObject
 

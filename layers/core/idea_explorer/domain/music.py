@@ -5,7 +5,6 @@ Titles, descriptions and names come from files and catalogues: data to show, nev
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from pydantic import (
@@ -17,6 +16,7 @@ from pydantic import (
 )
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 

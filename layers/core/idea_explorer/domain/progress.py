@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetSpec

@@ -1,12 +1,12 @@
 """What the queue carries: a new request, or a reference to a stored exploration."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.ids import ExplorationId, id_from_key, is_id
 from idea_explorer.domain.request import ExploreRequest, Text, check_id, invalid_request

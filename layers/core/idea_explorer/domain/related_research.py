@@ -1,8 +1,8 @@
 """What the team's documents on similar ideas say, and what they leave open: the first message lists it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.markdown import find_headings, remove_markup
 from idea_explorer.domain.paths import RESEARCH_ROOT

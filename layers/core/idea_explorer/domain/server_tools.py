@@ -6,8 +6,9 @@ filtering). Amazon Bedrock has neither tool.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block
 
 BASIC_SEARCH = "web_search_20250305"

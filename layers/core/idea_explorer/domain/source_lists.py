@@ -9,8 +9,9 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.links import Link, LinkDefinition, fold_name, select_links
 from idea_explorer.domain.markdown import BOLD_LINE, Heading, Span
 from idea_explorer.domain.patterns import lazy_pattern

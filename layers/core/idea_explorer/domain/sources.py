@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 from idea_explorer.domain.patterns import lazy_pattern

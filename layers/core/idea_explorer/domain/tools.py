@@ -1,10 +1,10 @@
 """A tool call, its result, the evidence in it, and what is recorded of it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import (
     Block,

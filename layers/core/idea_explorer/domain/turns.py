@@ -4,9 +4,9 @@ Each request extends the one before it, so prompt caches and signed thinking sta
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from idea_explorer.domain.cited_sources import IN_SEARCH_RESULT, CitedDocument, list_documents
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block, JsonObject, citations_of, dump_canonical, json_size
 from idea_explorer.domain.search_results import build_search_results
 from idea_explorer.domain.transcript import (

@@ -3,9 +3,9 @@
 What a real run does differs; the two are the ends of a range, not its bounds.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.usage import Usage
 

@@ -1,12 +1,12 @@
 """Where on the web a run may look: on which domains, and from the view of which place."""
 
-from dataclasses import dataclass
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.names import split_names
 

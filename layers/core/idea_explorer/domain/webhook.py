@@ -7,10 +7,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from urllib.parse import quote, urlsplit
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     BlockedAddressError,
     ExternalError,

@@ -5,7 +5,8 @@ every call of an API that was idle waits for it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from idea_explorer.domain.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ Nothing here is used in a deployment. `sam local` sets AWS_SAM_LOCAL; Lambda doe
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from idea_explorer.domain.ids import ExplorationId

@@ -13,12 +13,12 @@ import os
 import traceback
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.lambda_runtime.handlers import log
 from idea_explorer.wiring.local import system_clock
 

@@ -8,7 +8,7 @@ alone.
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from opentelemetry.context import Context
 from opentelemetry.trace import (
@@ -23,6 +23,7 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
     AnswerStarted,

@@ -1,9 +1,10 @@
 """A deployment as its operator sees it from outside: for the smoke test."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from idea_explorer.domain.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

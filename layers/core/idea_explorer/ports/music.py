@@ -2,9 +2,9 @@
 
 from array import array
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack, OwnedTrack
 
 if TYPE_CHECKING:

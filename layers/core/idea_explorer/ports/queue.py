@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from idea_explorer.domain.ids import ExplorationId

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from idea_explorer.domain.approvals import Proposal

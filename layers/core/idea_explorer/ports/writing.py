@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from idea_explorer.domain.approvals import Approval

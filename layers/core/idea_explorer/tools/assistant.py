@@ -1,7 +1,7 @@
 """The assistant toolset: the web, pages by address, uploaded files, and exact arithmetic."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, Toolset, tool
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import JsonObject

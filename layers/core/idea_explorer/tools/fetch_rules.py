@@ -9,8 +9,8 @@ open, and a request or an operator those that a run is limited to.
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.private_text import NamedAddresses
 from idea_explorer.domain.transcript import AnyEntry

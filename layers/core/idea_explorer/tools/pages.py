@@ -1,13 +1,13 @@
 """http_fetch: one public page by its address, for runs whose pages Anthropic does not open."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain import limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ToolError, UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.json import JsonObject

@@ -1,12 +1,12 @@
 """write_plan: what a research run will look into, before it does."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, Tool, tool
 from idea_explorer.domain.approvals import Proposal, content_hash
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.plan import (
     MAX_ITEMS,

@@ -1,7 +1,6 @@
 """The research toolset: the web, and the team's own research below `ideas/`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from idea_explorer.agent.toolset import (
     Toolset,
     tool,
 )
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     ContentMismatchError,
     DocumentMissingError,

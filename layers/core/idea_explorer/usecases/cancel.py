@@ -1,8 +1,8 @@
 """Cancel an exploration; what it has so far is kept."""
 
 import math
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.run import Receipt

@@ -1,10 +1,10 @@
 """What an exploration continues: the document of an update or follow-up, or another's conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from idea_explorer.agent.state import State
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.documents import ParsedDocument, parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration

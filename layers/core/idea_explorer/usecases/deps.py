@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from idea_explorer.domain.dataclass import dataclass
 
 if TYPE_CHECKING:
     from idea_explorer.domain.exploration import Exploration

@@ -1,10 +1,10 @@
 """What a run needs besides the stores: the model, the tools and their limits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.ports import ChangeWriter, EventSink, Model

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from idea_explorer.agent.prompts import system_prompt
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.estimate import (
     MIN_RUNS,
     Estimate,

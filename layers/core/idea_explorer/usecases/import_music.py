@@ -1,11 +1,11 @@
 """Import music from a file of JSON lines, which is validated as a whole first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError, model_validator
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
 from idea_explorer.domain.validation_errors import describe_errors

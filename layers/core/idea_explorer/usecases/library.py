@@ -1,8 +1,8 @@
 """Read a document of the team's research. Every owner may, as their runs do."""
 
-from dataclasses import dataclass
 from urllib.parse import quote
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.exploration import Exploration

@@ -5,9 +5,9 @@ again for a day; one that rejects the message is not.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     ConfigurationError,
     ConflictError,

@@ -5,7 +5,6 @@ recorded, the replay stops and says where.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from idea_explorer.agent.bounds import Bounds
 from idea_explorer.agent.moves import (
@@ -23,6 +22,7 @@ from idea_explorer.agent.moves import (
 from idea_explorer.agent.state import State
 from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain import transcript
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.usecases.outcome import Conclusion, conclude
 
 

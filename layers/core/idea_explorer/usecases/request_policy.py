@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from idea_explorer.agent.minimum import minimum_usd
 from idea_explorer.agent.prompts import system_prompt
 from idea_explorer.domain import limits
 from idea_explorer.domain.addresses import check_webhook_address
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import write_reserve
 from idea_explorer.domain.errors import (
     InvalidRequestError,

@@ -1,12 +1,13 @@
 """Undo what an exploration wrote: by a pull request, or in its folder."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval, Proposal
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration

@@ -1,12 +1,12 @@
 """What stays the same for all of a run, and the commit that its exploration reads."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.state import State
 from idea_explorer.agent.verification import Judge, ReportReader, Verifier
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import OFFLINE, Exploration
 from idea_explorer.domain.models import VERIFIER

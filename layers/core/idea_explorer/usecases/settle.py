@@ -1,7 +1,7 @@
 """Close a run that ended without recording it: it timed out, was stopped, or broke off."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -9,6 +9,7 @@ from idea_explorer.agent.branches import open_branches
 from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.requests import price_report
 from idea_explorer.agent.state import State
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     ConflictError,
     ErrorCode,

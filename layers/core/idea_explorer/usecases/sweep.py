@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.run import Status
 from idea_explorer.usecases.admission import admit, launch

@@ -13,11 +13,11 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import is_abandoned
 from idea_explorer.domain.errors import ConfigurationError
 

@@ -6,7 +6,7 @@ stream may send nothing but pings for minutes; only the deadline, a cancel or a 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from idea_explorer.adapters.claude.requests import make_body, make_headers
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
 from idea_explorer.adapters.http.connections import certificates
 from idea_explorer.domain import errors
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import dump_json
 from idea_explorer.domain.retry import parse_retry_after

@@ -2,11 +2,12 @@
 to the SDK's decoder."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, cast
 
 import anthropic
+
+from idea_explorer.domain.dataclass import dataclass
 
 _EVENT, _DATA = b"event: ", b"\ndata: "
 

@@ -12,12 +12,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import anthropic
 
 from idea_explorer.adapters.claude.sse import decode_events
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import NetworkError, UnavailableError
 from idea_explorer.domain.json import Block, parse_json, text_of
 from idea_explorer.domain.threads import run_in_thread

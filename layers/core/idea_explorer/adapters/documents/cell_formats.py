@@ -1,8 +1,9 @@
 """How a sheet shows a number: as a date, a time, a duration or a percentage."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+
+from idea_explorer.domain.dataclass import dataclass
 
 # The built-in formats (ECMA-376, part 1, 18.8.30) that matter here; others are given by their codes.
 BUILT_IN = {

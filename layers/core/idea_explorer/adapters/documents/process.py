@@ -10,9 +10,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.text import one_line, pluralize

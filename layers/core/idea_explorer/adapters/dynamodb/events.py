@@ -7,7 +7,7 @@ gap and no repeat, however many write.
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from idea_explorer.adapters.dynamodb.expressions import (
@@ -34,6 +34,7 @@ from idea_explorer.adapters.records import (
     no_such_exploration,
     too_many_writers,
 )
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import NumberedEvent

@@ -1,10 +1,10 @@
 """Conditions and writes, as a transaction on the table takes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from idea_explorer.adapters.dynamodb.schema import PK, SK, Value
+from idea_explorer.domain.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ file system monitors, signing programs and downloads.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from idea_explorer.adapters.git_program import run_git, switch_off
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.ports import Tree
 

@@ -8,9 +8,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.paths import READABLE, RESEARCH_ROOT
 

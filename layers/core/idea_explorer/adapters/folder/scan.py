@@ -8,12 +8,13 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TypeAlias
 
 from idea_explorer.adapters.folder import layout
 from idea_explorer.adapters.safe_files import open_folder
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.publication import is_log
 
 # Linux takes the time of a change from a clock that ticks every 1 to 10 ms.

@@ -1,7 +1,7 @@
 """Writes approved changes to a folder, and restores what an exploration has written."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from idea_explorer.adapters.folder.git import GitFolder
@@ -24,6 +24,7 @@ from idea_explorer.adapters.trailers import (
 )
 from idea_explorer.domain.approvals import Approval, FileChange
 from idea_explorer.domain.blobs import blob_sha
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import (
     BaseMovedError,
     ConfigurationError,

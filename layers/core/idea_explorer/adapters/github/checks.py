@@ -1,7 +1,6 @@
 """The checks of the branch with an exploration's approved changes, as GitHub tells them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pydantic import AliasPath, BaseModel, Field
 
@@ -10,6 +9,7 @@ from idea_explorer.adapters.github.client import GitHubClient
 from idea_explorer.adapters.github.responses import parse
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.checks import MAX_OUTPUT_CHARS, CheckOutcome, CheckResult
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Clock, check_time_limit
 from idea_explorer.domain.errors import (
     AuthFailedError,

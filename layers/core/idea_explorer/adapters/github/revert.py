@@ -7,7 +7,6 @@ created last, so a branch that exists is complete.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from idea_explorer.adapters.github.branches import (
@@ -21,6 +20,7 @@ from idea_explorer.adapters.github.code import GitHubTree
 from idea_explorer.adapters.github.responses import Commit, TreeEntry, parse
 from idea_explorer.adapters.trailers import exploration_trailer, has_trailers, revert_message
 from idea_explorer.domain.commit_text import clean_subject
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConflictError, MissingError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.ports import RevertResult

@@ -11,7 +11,6 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self, TypeAlias
 
@@ -19,6 +18,7 @@ import httpcore2
 import httpx2
 
 from idea_explorer.domain.addresses import Address, is_public, parse_ip
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Deadline, TimeLimitExceededError, run_with_time_limit
 from idea_explorer.domain.errors import (
     BlockedAddressError,

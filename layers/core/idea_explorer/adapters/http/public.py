@@ -8,7 +8,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import UTC, datetime
 from functools import partial
 
@@ -27,6 +27,7 @@ from idea_explorer.adapters.http.connections import (
 )
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
 from idea_explorer.domain import errors, limits
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Clock, Deadline
 from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
 from idea_explorer.domain.retry import parse_retry_after

@@ -6,7 +6,6 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal, TypeAlias
@@ -14,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from idea_explorer.adapters.aws.client import map_aws_errors
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ConfigurationError, ExternalError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.ports.music import Vector

@@ -3,11 +3,12 @@
 import threading
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import BaseModel, Field
 
 from idea_explorer.adapters.http.json_client import JsonHttp
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import AuthFailedError, ExplorerError, RejectedError
 

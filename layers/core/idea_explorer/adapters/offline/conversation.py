@@ -5,10 +5,12 @@ If a question continues an earlier exploration, only the question and what follo
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.ports import ModelRequest
 
 NOTICE = (
@@ -29,7 +31,7 @@ class Turn:
     calls: tuple[ToolUse, ...] = field(default=())
 
 
-_WORD = re.compile(r"[^\W\d_]{4,}", re.UNICODE)
+_WORD = lazy_pattern(r"[^\W\d_]{4,}", re.UNICODE)
 _COMMON = frozenset(
     """
     about after also because been before being between both could does each from have help into

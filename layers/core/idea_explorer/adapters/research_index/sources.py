@@ -1,8 +1,9 @@
 """Where the documents of an index are, and how it learns what has changed there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from idea_explorer.domain.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

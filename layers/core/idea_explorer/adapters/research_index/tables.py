@@ -3,8 +3,9 @@
 import hashlib
 import sqlite3
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
 from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.search_words import TOKENIZER, make_storable

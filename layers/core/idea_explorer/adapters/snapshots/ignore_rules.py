@@ -3,9 +3,9 @@ their patterns are matched in linear time (RE2)."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import RejectedError
 
 MAX_RULES_BYTES = 65_536  # of one file; real ones have a few kilobytes

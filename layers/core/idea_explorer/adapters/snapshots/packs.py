@@ -10,13 +10,14 @@ import mmap
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.code import NOT_KEPT, ContentKind, SnapshotEntry, ensure_newline, is_utf8
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import RejectedError, ToolError
 from idea_explorer.domain.limits import CodeLimits
 from idea_explorer.domain.paths import check_repository_path, encode_name

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from idea_explorer.api.views import Details
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import Admission, Deployment, ExecutionInfo, LoggedError, StackInfo

@@ -4,11 +4,11 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import ValidationError
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.events import AnyEvent, parse_event
 from idea_explorer.domain.json import JsonObject

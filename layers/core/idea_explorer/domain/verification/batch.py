@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from idea_explorer.domain.claims import Verdict
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.verification.words import (

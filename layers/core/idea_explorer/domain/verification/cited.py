@@ -1,9 +1,9 @@
 """The cited sentences of a report: where they stand and what they cite."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.links import BREAK, Link, read_links, select_links
 from idea_explorer.domain.markdown import Span, find_headings
 from idea_explorer.domain.patterns import lazy_pattern

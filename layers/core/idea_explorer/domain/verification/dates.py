@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.ordinals import ORDINALS

@@ -3,12 +3,13 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import MONTHS, Date, take_dates

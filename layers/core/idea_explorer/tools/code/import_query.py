@@ -1,9 +1,8 @@
 """Which imports mean a module, by comparing names: for modules that are no files of the repository, and for
 languages whose rules are not known here."""
 
-from dataclasses import dataclass
-
 from idea_explorer.domain.code import Import
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.tools.code.parsing.modules import has_ending, module_segments
 from idea_explorer.tools.code.repository_tree import RepositoryTree
 from idea_explorer.tools.code.resolving import family_of

@@ -5,8 +5,8 @@ linear in the pattern's length, and rather too high than too low.
 """
 
 import re
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.tools.code.word_classes import CLASS_SIZES, MAX_BOUNDARIES
 
 # Instructions for one of each, as RE2 compiles it for UTF-8.

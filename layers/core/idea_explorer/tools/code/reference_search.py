@@ -1,13 +1,13 @@
 """find_references."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from idea_explorer.agent.toolset import Arguments, Rule, tool
 from idea_explorer.domain.code import SnapshotEntry
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolResult

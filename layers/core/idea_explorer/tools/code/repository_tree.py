@@ -2,11 +2,12 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.code import NOT_KEPT, SnapshotEntry, ensure_newline, is_utf8
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.paths import RepositoryPath

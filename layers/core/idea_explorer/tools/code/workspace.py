@@ -7,10 +7,11 @@ parsed once, and a new commit costs only its changed files.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from idea_explorer.domain.code import Definition, Import, ParsedCode, SnapshotEntry
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import check_time_limit
 from idea_explorer.domain.errors import ExplorerError, ExternalError, ToolError
 from idea_explorer.domain.limits import CodeLimits

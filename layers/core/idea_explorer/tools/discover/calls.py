@@ -1,9 +1,10 @@
 """The five tools of music discovery: an index, the listener's library, and a catalogue."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from idea_explorer.agent.toolset import tool
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.errors import MissingError, ToolError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.music import CatalogueAlbum, CatalogueTrack, IndexedTrack

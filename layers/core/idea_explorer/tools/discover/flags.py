@@ -6,11 +6,11 @@ returned without its flags rather than not at all.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias
 
 from idea_explorer.agent.tool_calls import run_in_parallel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import TimeLimitExceededError, run_with_time_limit
 from idea_explorer.ports import Log
 

@@ -1,8 +1,9 @@
 """What the tools of a run have shown of each track, for the playlist at its end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.music import CatalogueTrack, IndexedTrack
 from idea_explorer.domain.transcript import AnyEntry, ToolsRan

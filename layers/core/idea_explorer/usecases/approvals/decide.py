@@ -1,13 +1,13 @@
 """Store a person's decision on a proposed change or plan. The first one stands."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from idea_explorer.domain.approvals import Approval, Decision, Proposal, content_hash
 from idea_explorer.domain.base import DomainModel
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.diffs import count_hunks, select_hunks
 from idea_explorer.domain.errors import (
     ConflictError,

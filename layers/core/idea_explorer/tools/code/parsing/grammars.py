@@ -7,8 +7,8 @@ that is called to import, and has to be one of IMPORT_CALLS.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.tools.code.parsing.modules import (
     ModuleReference,
     go_package,

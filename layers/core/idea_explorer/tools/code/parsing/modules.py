@@ -1,7 +1,9 @@
 """What each language imports, in one form: path segments, and how many folders up they begin."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from idea_explorer.domain.dataclass import dataclass
 
 MAX_EXCERPT = 200  # characters of a signature or statement
 MAX_USE = 4_000  # characters of Rust's `use`: what is before its braces is repeated for each leaf

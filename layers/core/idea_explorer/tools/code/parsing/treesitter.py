@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.code import Definition, DefinitionKind, ParsedCode
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.domain.deadline import (
     TimeLimitExceededError,
     check_time_limit,

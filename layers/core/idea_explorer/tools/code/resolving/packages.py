@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from itertools import islice
 
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.tools.code.repository_tree import RepositoryTree
 from idea_explorer.tools.code.resolving.paths import folder_of, folders_up, join, normalize
 

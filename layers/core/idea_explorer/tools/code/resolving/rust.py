@@ -2,10 +2,10 @@
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from idea_explorer.domain.code import Import, ParsedCode
+from idea_explorer.domain.dataclass import dataclass
 from idea_explorer.tools.code.parsing import parse
 from idea_explorer.tools.code.parsing.modules import module_segments
 from idea_explorer.tools.code.repository_tree import RepositoryTree
