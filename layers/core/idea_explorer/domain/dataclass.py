@@ -97,7 +97,8 @@ def _make_init(cls: Any, *, frozen: bool) -> "Callable[..., None]":
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = ", ".join([*by_position, *(["*", *by_name] if by_name else [])])
-    exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102
+    source = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"])
+    exec(source, known)  # noqa: S102  # nosec B102  it has only names of fields of our own classes
     made: Callable[..., None] = known["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"  # as errors name it
     return made
