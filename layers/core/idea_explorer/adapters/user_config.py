@@ -5,6 +5,7 @@ import binascii
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -16,10 +17,12 @@ from idea_explorer.adapters.safe_files import (
     read_given,
     write_file,
 )
-from idea_explorer.adapters.toml_lines import Tables, Values, edit_toml
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.user_config import UserConfig
 from idea_explorer.domain.validation_errors import describe_errors
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.toml_lines import Tables, Values
 
 FILE, KEYS_FILE = "config.toml", "keys.json"
 MAX_BYTES = 1_048_576  # a thousand times what a person sets
@@ -55,6 +58,8 @@ class UserConfigStore:
     def save(self, config: UserConfig) -> bool:
         """Whether comments in the file stay: they do, unless only a whole new file can follow its layout."""
         import tomllib
+
+        from idea_explorer.adapters.toml_lines import edit_toml
 
         tables = _tables(config)
         before = self._read(FILE) or HEAD
@@ -120,7 +125,7 @@ class UserConfigStore:
             ) from error
 
 
-def _tables(config: UserConfig) -> Tables:
+def _tables(config: UserConfig) -> "Tables":
     """The tables of the file, with their values."""
     tables: dict[tuple[str, ...], Values] = {
         (): {"profile": config.profile} if config.profile else {}

@@ -8,7 +8,6 @@ happens, the caller gets a ToolResult: no wrapper lets an exception of a tool th
 
 import math
 import queue
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -68,6 +67,8 @@ class ToolExecutor:
         except TimeLimitExceededError:
             raise  # nobody waits for the result
         except Exception as error:  # noqa: BLE001  a bug in one tool must not end a paid run
+            import traceback
+
             # without its message, which may quote a file
             self._log.error(
                 "Tool raised an unexpected error",

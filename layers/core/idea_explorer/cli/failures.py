@@ -1,6 +1,5 @@
 """How a failed command ends: one sentence that says what to do, and a traceback only with --debug."""
 
-import traceback
 from contextlib import suppress
 
 from idea_explorer.cli.streams import warn
@@ -15,6 +14,8 @@ def report_failure(error: Exception, *, debug: bool) -> int:
     """Say what went wrong on stderr; returns the exit code."""
     with suppress(OSError, ValueError):  # there may be nowhere left to say it
         if debug:
+            import traceback
+
             traceback.print_exception(error)
         warn(_describe(error))
     return BAD_USAGE if isinstance(error, InvalidRequestError | ConfigurationError) else FAILED

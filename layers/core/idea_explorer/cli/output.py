@@ -15,7 +15,6 @@ from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.exploration import OFFLINE, Delivery
 from idea_explorer.domain.json import JsonObject, dump_text
-from idea_explorer.domain.playlist import parse_playlist
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import make_printable, one_line, pluralize, unescape_prose
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -233,7 +232,11 @@ def outcome_of(details: Details, content: str) -> JsonObject:
     """The one object that scripts get of a run."""
     failure = details.failure
     has_playlist = TOOLSETS[details.toolset].result_tool is not None
-    playlist = parse_playlist(content) if has_playlist else None
+    playlist = None
+    if has_playlist:
+        from idea_explorer.domain.playlist import parse_playlist
+
+        playlist = parse_playlist(content)
     return {
         "id": details.id,
         "status": details.status,

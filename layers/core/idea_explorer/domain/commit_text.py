@@ -9,12 +9,13 @@ backticks around it could undo it.
 
 import re
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import make_printable, one_line
 
 _GAP = "\u200b"
 
 # In each expression, the gap goes behind what it matches.
-_MENTION = re.compile(
+_MENTION = lazy_pattern(
     r"""
     (?<![^\s*_~(<])(?P<link>https?://(?:[A-Za-z0-9-]{1,63}\.){1,9}[A-Za-z0-9-]{1,63}(?::\d{1,5})?
         (?:/[A-Za-z0-9_.~%&=+?/@\#:-]{0,2000})?)            # a link is shown as one, whatever it holds
@@ -27,7 +28,7 @@ _MENTION = re.compile(
 )
 # A pull request's text may become a commit message, in which code has effects as well. The words are those
 # of GitHub's pages "Linking a pull request to an issue" and "Skipping workflow runs".
-_DIRECTIVE = re.compile(
+_DIRECTIVE = lazy_pattern(
     r"""
     \b(?:close[sd]?|fix|fixe[sd]|resolve[sd]?)[\s:]{1,40}
         (?=\#\d|GH-\d|https?://|[A-Za-z0-9_.-]{1,39}/[A-Za-z0-9_.-]{1,100}\#)
@@ -37,10 +38,10 @@ _DIRECTIVE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_TRAILER = re.compile(
+_TRAILER = lazy_pattern(
     r"^[ \t]{0,40}[A-Za-z0-9]{1,40}(?:-[A-Za-z0-9]{1,40}){1,8}(?=[ \t]{0,40}:)", re.MULTILINE
 )
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"""
     ^[ ]{0,3}\[[^\^\[\]][^\[\]]{0,300}\](?=:)               # a definition, which is not shown
     | <(?!https?://[^\s<>`]{1,2000}>)(?=[A-Za-z/!?])        # a tag or a comment
@@ -49,8 +50,8 @@ _MARKUP = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_FENCE = re.compile(r"(?P<indent> {0,3})(?P<marks>`{3,}(?=[^`]*$)|~{3,})")
-_CLOSING_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t\r]*")
+_FENCE = lazy_pattern(r"(?P<indent> {0,3})(?P<marks>`{3,}(?=[^`]*$)|~{3,})")
+_CLOSING_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})[ \t\r]*")
 
 
 def clean_subject(text: str, limit: int) -> str:

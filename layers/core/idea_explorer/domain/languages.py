@@ -1,8 +1,8 @@
 """Recognise the language of a report by its frequent words."""
 
-import re
+from idea_explorer.domain.patterns import lazy_pattern
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _SAMPLE = 20_000  # characters, enough to recognise the language
 # Of all words; running text has three times as many, even with tables and lists.
 _SHARE = 0.04

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.depths import Depth
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold, one_line, pluralize
 
 WRITE_PLAN = "write_plan"  # the tool
@@ -73,7 +74,7 @@ _LABELS: dict[str, Literal["tool", "why"]] = {
     "because": "why",
     "reason": "why",
 }
-_MARKER = re.compile(r"(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,3}[.)])(?:[ \t]+|$)")
+_MARKER = lazy_pattern(r"(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,3}[.)])(?:[ \t]+|$)")
 _HEADINGS = "A plan has the headings " + ", ".join(f"'{title}'" for title in TITLES.values()) + "."
 _RULE = frozenset("-=*_")  # a line of these divides sections, or underlines a heading
 

@@ -11,11 +11,12 @@ from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject, dump_text, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
 MAX_REWRITTEN_BYTES = 5_000_000  # an update reads the whole file, holds it and sends it again
 
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import TypeVar
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.errors import ExplorerError, ExternalError
+from idea_explorer.domain.patterns import lazy_pattern
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ def retry(
 
 
 LONGEST_SECONDS = 86_400.0  # no caller waits longer
-_SECONDS = re.compile(r"\d+(\.\d+)?")
+_SECONDS = lazy_pattern(r"\d+(\.\d+)?")
 
 
 def parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -2,11 +2,13 @@
 
 import re
 
+from idea_explorer.domain.patterns import lazy_pattern
+
 # one spelling of a word finds the others: without accents, and in singular and plural
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 MAX_WORDS = 32  # more words do not improve the ranking
 MAX_CHARACTERS = 200  # of what a person looks for
-_WORD = re.compile(r"\w+", re.UNICODE)
+_WORD = lazy_pattern(r"\w+", re.UNICODE)
 
 
 def match_any(query: str) -> str | None:

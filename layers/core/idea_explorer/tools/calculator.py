@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from idea_explorer.domain.errors import ToolError
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.tools import arithmetic
 from idea_explorer.tools.arithmetic import Number, bounded
 
 MAX_DEPTH = 50  # nobody writes deeper nesting
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"\s*(?:(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z][A-Za-z0-9]*)|(?P<operator>\*\*|[-+*/%^(),×÷−])|(?P<end>$)|(?P<other>.))",
     re.DOTALL,

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from idea_explorer.domain.encodings import find_codec, guess_codec
+from idea_explorer.domain.patterns import lazy_pattern
 
 SLICE = 65_536  # bytes or characters that are worked on at once: no other thread runs meanwhile
 
@@ -27,7 +28,7 @@ _WIDER = {
     "utf8": "utf-8",
 }
 # no others: some of Python's codecs are not encodings, and some take quadratic time
-_KNOWN = re.compile(
+_KNOWN = lazy_pattern(
     r"utf-8|utf-16-?[lb]e|iso-8859-\d{1,2}|windows-125\d|cp125\d|koi8-[ru]|gb18030|big5|euc-jp|"
     r"iso-2022-jp|macintosh|cp866|windows-874|tis-620|cp932|cp949"
 )
@@ -38,7 +39,7 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
-_META = re.compile(
+_META = lazy_pattern(
     rb"""<meta[^>]{0,400}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.IGNORECASE
 )
 META_BYTES = 2_048  # browsers do not look any further

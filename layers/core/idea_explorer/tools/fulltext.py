@@ -1,6 +1,5 @@
 """Full-text search: SQLite's FTS5 in memory, ranked by BM25, over documents or passages of uploaded files."""
 
-import re
 import sqlite3
 import threading
 from collections import deque
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind, FileSample, detect_kind
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.search_words import TOKENIZER, make_storable, match_any
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import DocumentPart, DocumentReader, DocumentText, UploadedFile
@@ -116,7 +116,7 @@ def _begin(text: str) -> str:
 
 PASSAGE_CHARS = 1_000  # a passage is returned whole: the match with its surroundings
 MAX_FILE_CHARS = 2_000_000  # about 500 pages; more takes longer to index than a tool may run
-_BREAK = re.compile(r"\s\S*$")
+_BREAK = lazy_pattern(r"\s\S*$")
 
 
 class UploadIndex:

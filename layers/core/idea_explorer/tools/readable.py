@@ -9,24 +9,25 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import one_line
 from idea_explorer.tools.decoding import SLICE
 
 MAX_TITLE = 300
 
 # What may begin markup; any other `<` is text.
-_MARKUP = re.compile(r"<[a-z/!?]", re.IGNORECASE)
-_OPENING = re.compile(r"</?[a-z]", re.IGNORECASE)
-_BOGUS = re.compile(r"<[!?]|</[^a-z]", re.IGNORECASE)
+_MARKUP = lazy_pattern(r"<[a-z/!?]", re.IGNORECASE)
+_OPENING = lazy_pattern(r"</?[a-z]", re.IGNORECASE)
+_BOGUS = lazy_pattern(r"<[!?]|</[^a-z]", re.IGNORECASE)
 # A whole tag, quoted values included. Possessive throughout, so that it never backtracks.
-_TAG = re.compile(
+_TAG = lazy_pattern(
     r"""<(/?)([a-z][^\s/>]*+)((?:=\s*+(?:"[^"]*+"|'[^']*+')?+|[^>=]++)*+)>""", re.IGNORECASE
 )
-_HREF = re.compile(
+_HREF = lazy_pattern(
     r"""(?:^|[\s"'/])href\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]++))""", re.IGNORECASE
 )
-_SPACES = re.compile(r"\s+")
-_RAW = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style", "title")}
+_SPACES = lazy_pattern(r"\s+")
+_RAW = {name: lazy_pattern(f"</{name}", re.IGNORECASE) for name in ("script", "style", "title")}
 
 _SKIPPED = frozenset(
     "nav noscript template svg iframe object canvas audio video select button dialog".split()

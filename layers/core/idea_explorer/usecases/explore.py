@@ -31,7 +31,6 @@ from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.ports import EventSink
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
 from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
-from idea_explorer.usecases.approvals.request import request_approvals
 from idea_explorer.usecases.approvals.wait import still_waits
 from idea_explorer.usecases.branches import continue_branches, divide, explain_no_branches
 from idea_explorer.usecases.cancel import CancelCheck
@@ -190,6 +189,8 @@ def _continue_branches(exploration: Exploration, context: RunContext, *, over: b
 
 def _suspend(exploration: Exploration, context: RunContext) -> Exploration:
     """Request approvals, then wait. A run that dies in between makes the same requests again."""
+    from idea_explorer.usecases.approvals.request import request_approvals
+
     deps = context.deps
     now = deps.clock.now()
     request_approvals(exploration, context.transcript, context.sink, deps)

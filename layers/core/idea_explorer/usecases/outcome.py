@@ -14,7 +14,6 @@ from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import text_of
-from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
 from idea_explorer.domain.report_phrases import translate_phrases
@@ -218,6 +217,8 @@ def _add_result(text: str, state: State) -> str:
     """The report with what the toolset's result tool returned last, if it has such a tool."""
     if not state.opening.adds_result:
         return text
+    from idea_explorer.domain.playlist import add_playlist, playlist_of
+
     names = {spec.result_tool for spec in TOOLSETS.values() if spec.result_tool}
     found = [result for result in state.results if result.name in names and result.record.ok]
     return add_playlist(text, playlist_of(found[-1].payload) if found else None)

@@ -178,8 +178,6 @@ def _build(name: str, context: ToolsetContext) -> Toolset:
 
 
 def research(context: ToolsetContext) -> Toolset:
-    from idea_explorer.domain.plan import count_questions
-    from idea_explorer.tools.plan import plan_tool
     from idea_explorer.tools.research import research_tools
     from idea_explorer.wiring.web import fetch_rules, page_reader, search_options
 
@@ -188,6 +186,9 @@ def research(context: ToolsetContext) -> Toolset:
     depth = context.exploration.depth_limits if context.exploration else None
     plan = None
     if request is None or request.plans:
+        from idea_explorer.domain.plan import count_questions
+        from idea_explorer.tools.plan import plan_tool
+
         most = count_questions(depth)
         plan = plan_tool(most=most, is_reviewed=request is not None and request.review_plan)
     repository = research_repository(settings)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from idea_explorer.adapters.offline.conversation import Conversation, Turn
 from idea_explorer.adapters.offline.research import research
-from idea_explorer.adapters.offline.scripts import answer_question, discover, explain_code
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import Block, dump_canonical
 from idea_explorer.domain.usage import Usage
@@ -17,17 +16,17 @@ from idea_explorer.ports import ModelAnswer, ModelRequest, Watcher
 CHARS_PER_TOKEN = 4  # a rough estimate of what a real run would have read and written
 
 # A tool that only one toolset has tells which script to run.
-SCRIPTS: dict[str, Callable[[Conversation], Turn]] = {
-    "file_search": answer_question,
-    "semanticSearch": discover,
-    "find_definition": explain_code,
+SCRIPTS = {
+    "file_search": "answer_question",
+    "semanticSearch": "discover",
+    "find_definition": "explain_code",
 }
 
 
 class OfflineModel:
     def answer(self, request: ModelRequest, watcher: Watcher, deadline: Deadline) -> ModelAnswer:
         conversation = Conversation(request)
-        script = next((SCRIPTS[name] for name in SCRIPTS if name in conversation.tools), research)
+        script = _choose_script(conversation)
         turn = script(conversation)
         if request.writing and turn.calls:
             conversation.tools.clear()  # the last turn, without the calls it would have made first
@@ -41,6 +40,16 @@ class OfflineModel:
             stop_reason="tool_use" if turn.calls else "end_turn",
             usage=_usage(request, content),
         )
+
+
+def _choose_script(conversation: Conversation) -> Callable[[Conversation], Turn]:
+    name = next((SCRIPTS[tool] for tool in SCRIPTS if tool in conversation.tools), None)
+    if name is None:
+        return research
+    from idea_explorer.adapters.offline import scripts
+
+    script: Callable[[Conversation], Turn] = getattr(scripts, name)
+    return script
 
 
 def _content(turn: Turn, step: int) -> list[Block]:

@@ -9,15 +9,16 @@ import re
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.approvals import describe_approval
 from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import escape_markdown, one_line
 
 _QUOTED = r"[\"“'`]([^\"“”'`\n]{1,500})[\"”'`]"
 _PATH = r"[`'\"]?([\w./-]{1,200}\w)[`'\"]?"
 _S = r"\s{1,9}"
-_REPLACE = re.compile(
+_REPLACE = lazy_pattern(
     rf"\breplace{_S}{_QUOTED}{_S}(?:with|by){_S}{_QUOTED}{_S}in{_S}{_PATH}", re.IGNORECASE
 )
-_CREATE = re.compile(rf"\bcreate{_S}{_PATH}{_S}with{_S}{_QUOTED}", re.IGNORECASE)
+_CREATE = lazy_pattern(rf"\bcreate{_S}{_PATH}{_S}with{_S}{_QUOTED}", re.IGNORECASE)
 TOOLS = ("edit_file", "create_file")
 
 

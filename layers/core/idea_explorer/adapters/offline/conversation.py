@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from idea_explorer.domain.json import Block, JsonObject, document_text, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.ports import ModelRequest
 
 NOTICE = (
@@ -29,7 +30,7 @@ class Turn:
     calls: tuple[ToolUse, ...] = field(default=())
 
 
-_WORD = re.compile(r"[^\W\d_]{4,}", re.UNICODE)
+_WORD = lazy_pattern(r"[^\W\d_]{4,}", re.UNICODE)
 _COMMON = frozenset(
     """
     about after also because been before being between both could does each from have help into

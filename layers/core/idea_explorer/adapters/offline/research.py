@@ -1,6 +1,5 @@
 """The offline script for research: list and search, read the best three, write the framework."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.plan import REJECTED, WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
@@ -20,7 +20,7 @@ UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
 MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
 ENDS = (".", "!", "?", "…")
-_MARKUP = re.compile(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
+_MARKUP = lazy_pattern(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
 # Sections that say how a report was made, and what to do next.
 ABOUT_ITSELF = frozenset({"Evidence", "Sources", "First steps", "Verdict"})

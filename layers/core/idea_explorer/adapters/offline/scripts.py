@@ -6,23 +6,24 @@ from urllib.parse import quote
 from idea_explorer.adapters.offline.changes import propose_change
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, Result, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import escape_markdown, one_line, pluralize
 from idea_explorer.domain.tools import name_part
 
 SUMS = PAGES = 3  # per question; a question with more is a list of tasks
 QUOTE = 300
-_URL = re.compile(r"https?://[^\s<>\"']+", re.IGNORECASE)
+_URL = lazy_pattern(r"https?://[^\s<>\"']+", re.IGNORECASE)
 _FUNCTION = r"(?:sqrt|abs|round|min|max|log|ln|exp|sin|cos|tan)"
 _INSIDE = rf"(?:[\d\s.,+*/^%-]|{_FUNCTION}|pi)"
 _BRACKETS = rf"\((?:{_INSIDE}|\({_INSIDE}*\))*\)"
 _TERM = rf"-?(?:{_FUNCTION}?{_BRACKETS}|\d+(?:\.\d+)?%?|\bpi\b)"
 # without spaces, a hyphen or slash is more often part of a date or a range than of a sum
 _OPERATOR = r"(?:\s*(?:\*\*|[+*^])\s*|\s+[-/%]\s+|(?<=%)\s+of\s+)"
-_SUM = re.compile(
+_SUM = lazy_pattern(
     rf"(?<![\w.,]){_TERM}(?:{_OPERATOR}{_TERM})+|\b{_FUNCTION}{_BRACKETS}", re.IGNORECASE
 )
-_ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_ACRONYM = lazy_pattern(r"\b[A-Z]{2,}\b")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}\b)")
 
 
 def answer_question(conversation: Conversation) -> Turn:
@@ -116,7 +117,7 @@ def _plain(text: str, limit: int = QUOTE) -> str:
 NAMES = 3
 SHOWN = 8
 # Words that look like names in code: an inner capital, an underscore, or a capital after the first word.
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r"\b(?:[A-Za-z]+[A-Z][A-Za-z0-9]*|[a-z0-9]+_[a-z0-9_]+|(?<=\s)[A-Z][a-z0-9]{2,})\b"
 )
 

@@ -5,10 +5,11 @@ The front matter of a mode lists what its reports must contain; the model does n
 
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -20,13 +21,14 @@ SHARED = frozenset(
     update follow_up go_on fresh_start resume plan related findings branch synthesis no_findings
     """.split()
 )
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+_FOLDER = Path(__file__).parent
+_PLACEHOLDER = lazy_pattern(r"\{\{(\w+)\}\}")
+_FRONT_MATTER = lazy_pattern(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
 
 @cache
 def _file(name: str) -> str:
-    return (resources.files(__package__) / f"{name}.md").read_text("utf-8")
+    return (_FOLDER / f"{name}.md").read_text("utf-8")
 
 
 @cache
@@ -51,11 +53,7 @@ def prompt(name: str, **values: str) -> str:
 @cache
 def modes() -> tuple[str, ...]:
     """The research modes: the prompt files that are neither shared nor a toolset's."""
-    names = {
-        f.name.removesuffix(".md")
-        for f in resources.files(__package__).iterdir()
-        if f.name.endswith(".md")
-    }
+    names = {file.stem for file in _FOLDER.iterdir() if file.suffix == ".md"}
     return tuple(sorted(names - SHARED - TOOLSETS.keys()))
 
 

@@ -1,10 +1,10 @@
 """Our sentence, and where its words, values and names stand in the passages that it cites."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.verification.dates import Date, has_date, take_dates
 from idea_explorer.domain.verification.index import Index, is_same
 from idea_explorer.domain.verification.mentions import Item, Mention, kind_of, read_mentions
@@ -18,8 +18,8 @@ TITLE = 0.2  # what a word of the title counts, which is about every statement
 MAX_HOLDERS = 10  # statements with a value; what a passage has more often says little
 SMALL = 12  # numbers up to it are in every other sentence
 MIN_CLAUSE = 2  # words that say what a clause is about
-_SPAN = re.compile(r"\d[/–-]\d")  # of years: 2023/24
-_CLAUSE = re.compile(
+_SPAN = lazy_pattern(r"\d[/–-]\d")  # of years: 2023/24
+_CLAUSE = lazy_pattern(
     r"[;|]|\.(?=\s)|—|–(?=\s)|,(?=\s)|\b(?:and|while|whereas|but|und|et|y|mientras|tandis)\b"
 )
 

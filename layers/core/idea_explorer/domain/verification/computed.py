@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, islice
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.number_words import MEASURES, MONTH
 from idea_explorer.domain.verification.numbers import (
@@ -20,13 +21,13 @@ NEAR = 200  # characters between an amount and the whole that it is a share of
 MAX_STATED = 12  # numbers of a sentence of which pairs are tried
 MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 # words of a sentence that say that it computes something from what it read
-_COMPUTES = re.compile(
+_COMPUTES = lazy_pattern(
     r"percentage points?|\bpoints? (?:higher|lower|short|above|below)|together|combined|between them"
     r"|\btotal|\bin all\b|\bsum\b|fewer|\bmore than (?:a|the)|\bless\b|\bgap\b|short of|\btimes\b"
     r"|\bfrom\b.{1,40}\bto\b|difference|remaining|\brest\b|se partagent|de plus|in addition|\bof our\b",
     re.IGNORECASE,
 )
-_REST = re.compile(
+_REST = lazy_pattern(
     r"\b(?:not|no|never|without|others?|rest|remain\w{0,5}|only|nicht|kein\w{0,3}|ohne|pas|sans|autres?)\b"
     r"|n['’]t\b",
     re.IGNORECASE,

@@ -1,13 +1,13 @@
 """Which words with a capital a passage has, by the words around them."""
 
-import re
 from collections import defaultdict
 from functools import cached_property
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.verification.words import TOKEN, fold_word
 
 NAME = r"[A-ZÀ-Þ][\w&'’.-]{1,40}(?: [A-ZÀ-Þ][\w&'’.-]{1,40}){0,3}"
-_AGENT = re.compile(rf"\b(\w{{2,20}}) (?:by|par|durch) ({NAME})")
+_AGENT = lazy_pattern(rf"\b(\w{{2,20}}) (?:by|par|durch) ({NAME})")
 
 
 class Contexts:

@@ -4,11 +4,11 @@ A result follows from its operands; the operands have to be in a passage, follow
 everybody takes (a year of months, the rest to 100 %), or be called an assumption.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice, pairwise
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.numbers import Number, is_near, round_step
 
@@ -18,8 +18,8 @@ MAX_CHAINS = 4  # of operands in one sentence
 MAX_COMBINED = 40  # numbers of a passage of which pairs are tried
 ROUNDING = Decimal("0.01")
 PERIODS = frozenset(map(Decimal, (7, 12, 24, 52, 60, 365)))  # days, months, hours, weeks, minutes
-_OPERATOR = re.compile(r"[×✕·÷+−]|(?<=\s)x(?=\s)")
-_BORDER = re.compile(r"[|=≈→;]")  # of a cell, and of what is computed
+_OPERATOR = lazy_pattern(r"[×✕·÷+−]|(?<=\s)x(?=\s)")
+_BORDER = lazy_pattern(r"[|=≈→;]")  # of a cell, and of what is computed
 _ESTIMATE = (
     "assum", "estimat", "guess", "annahme", "angenommen", "schatz", "geschatz", "hypoth", "suppos",
     "estimac", "supuest", "ipotes", "stima",

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.numbers import Number
@@ -23,7 +24,7 @@ MAX_SHORT = (
 MAX_LEAD = 30  # characters before a value
 # where the words about one value end and those about the next begin, the strongest first
 _SEPARATORS = tuple(
-    re.compile(pattern)
+    lazy_pattern(pattern)
     for pattern in (
         r"[;|]|\.(?=\s)|—|–(?=\s)",
         r",(?=\s)",
@@ -35,16 +36,16 @@ _SEPARATORS = tuple(
 )
 _HEDGES = r" ?(?:(?:about|around|rund|some|las|los|in|im|en|nearly|just|over|under) ){0,2}\W{0,3}$"
 # before what something else is compared with
-_EARLIER = re.compile(
+_EARLIER = lazy_pattern(
     r"(?:\b(?:against|versus|vs|than|gegenuber|contre|frente al?|compared (?:with|to)|(?:up|down) from"
     rf"|als|que|qu['’])|, (?:after|nach)|\((?:19|20)\d\d:){_HEDGES}"
 )
-_FROM = re.compile(rf"\b(?:from|von|de|desde){_HEDGES}")
-_TO = re.compile(r".{0,30}?\b(?:to|auf|a|hasta)\b")
-_RESPECTIVELY = re.compile(
+_FROM = lazy_pattern(rf"\b(?:from|von|de|desde){_HEDGES}")
+_TO = lazy_pattern(r".{0,30}?\b(?:to|auf|a|hasta)\b")
+_RESPECTIVELY = lazy_pattern(
     r"\b(?:respectively|jeweils|beziehungsweise|respectivement|respectivamente)\b", re.IGNORECASE
 )
-_LIST_ITEM = re.compile(r",\s+(?:and\s+|und\s+|et\s+|y\s+)?|\s+(?:and|und|et|y)\s+")
+_LIST_ITEM = lazy_pattern(r",\s+(?:and\s+|und\s+|et\s+|y\s+)?|\s+(?:and|und|et|y)\s+")
 _PREPOSITIONS = frozenset(
     "in at by for from on of among with since after before under over im am bei mit von nach seit ab bis en"
     " dans chez sur depuis pour avec selon desde con para entre".split()

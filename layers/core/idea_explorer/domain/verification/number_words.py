@@ -1,6 +1,6 @@
 """Numbers, shares and points in words: `forty`, `two thirds`, `half a percentage point`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -83,6 +83,7 @@ _FRACTION = lazy_pattern(
     r"(?! of (?:19|20)\d\d| 20| an? (?:year|hour|day|month|million|dozen|century|percentage point)"
     r"| of an? (?:hour|year|day|century))"
 )
+_POINT_WORDS = ("percentage point", "prozentpunkt", "porcentual")
 _POINTS = lazy_pattern(
     rf"\b(?P<half>half an?|ein\w{{0,2}} halben|medio)? ?(?P<count>{'|'.join({*_COUNTS, *WORDS, 'einen'})})?"
     r" ?(?:full |whole |ganzen )?(?:percentage points?|prozentpunkt|puntos? porcentual)"
@@ -105,14 +106,20 @@ def find_shares(text: str) -> Iterator[Share]:
         part, whole = (Decimal(WORDS.get(word) or word) for word in match.groups())
         if part < whole:
             yield Share(match[0], 100 * part / whole, start=match.start(), end=match.end())
-    for match in _FRACTION.finditer(folded.replace("-", " ")):
+    spaced = folded.replace("-", " ")
+    for match in _FRACTION.finditer(spaced) if _has_any(_PARTS, spaced) else ():
         parts = Decimal(_PARTS[match["half"] or match["part"]])
         hedge: Hedge = "above" if match["above"] else "below" if match["below"] else "about"
         share = 100 * _COUNTS.get(match["count"], 1) / parts
         yield Share(match[0].strip(), share, hedge, start=match.start(), end=match.end())
-    for match in _POINTS.finditer(folded.replace("-", " ")):
+    for match in _POINTS.finditer(spaced) if _has_any(_POINT_WORDS, spaced) else ():
         if match["half"]:
             yield Share(match[0].strip(), Decimal("0.5"), "", is_points=True)
         elif match["count"]:
             value = _COUNTS.get(match["count"]) or WORDS.get(match["count"], 1)
             yield Share(match[0].strip(), Decimal(value), "", is_points=True)
+
+
+def _has_any(words: Iterable[str], text: str) -> bool:
+    """Whether it is worth looking for them: the patterns are slow, and few sentences have any."""
+    return any(word in text for word in words)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.number_words import (
     MEASURES,
@@ -29,7 +30,7 @@ MAX_NOUN = 40  # characters after a number in which it is looked for what is cou
 # how far `a third` may lie from the share that is meant, in points
 FRACTION_POINTS = Decimal("3.5")
 
-_TABLE_SCALE = re.compile(
+_TABLE_SCALE = lazy_pattern(
     r"\b(thousand|million|billion)s?\b(?=\)| units| tonnes|[ \t]{0,9}$)|\bin (thousand|million)s\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -74,7 +75,7 @@ _CURRENCIES = {
     "$": "dollar", "usd": "dollar", "cad": "dollar", "aud": "dollar", "€": "euro", "eur": "euro",
     "£": "pound", "gbp": "pound", "chf": "franc", "franken": "franc", "¥": "yen", "jpy": "yen",
 }  # fmt: skip
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?=[$€£¥\d]|[a-z]{2,3} ?\d)"
     rf"(?P<money>[$€£¥]|\b(?:{_CODE}|Rp) ?)?"
     r"(?<![\w.,/])(?P<whole>\d{1,3}(?:[,.\u00a0\u202f'’ ]\d{3})+(?!\d)|\d{1,15})(?P<rest>[.,]\d{1,6})?(?!\d)"
@@ -83,8 +84,8 @@ _NUMBER = re.compile(
     r"(?P<points> ?(?:(?:percentage )?points?\b|prozentpunkt|puntos? porc))?",
     re.IGNORECASE,
 )
-_CURRENCY = re.compile(_MONEY)
-_JOINED = re.compile(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou|y|a)\b)\s{0,2}")
+_CURRENCY = lazy_pattern(_MONEY)
+_JOINED = lazy_pattern(r"\s{0,2}(?:[–-]|,|,? ?(?:and|to|or|und|bis|oder|et|à|ou|y|a)\b)\s{0,2}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Places in an order: `the third plant`, `das dritte Werk`, `le 3e site`."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.verification.words import TOKEN, content_words, fold_word
 
 _NAMES = (
@@ -22,7 +22,7 @@ _NAMES = (
     "twelfth zwolfte zwolften zwolfter zwolftes douzieme",
 )
 ORDINALS = {name: place for place, names in enumerate(_NAMES, 1) for name in names.split()}
-_IN_DIGITS = re.compile(r"(\d{1,3})(?:st|nd|rd|th|e|eme)")
+_IN_DIGITS = lazy_pattern(r"(\d{1,3})(?:st|nd|rd|th|e|eme)")
 
 
 @dataclass(frozen=True, slots=True)

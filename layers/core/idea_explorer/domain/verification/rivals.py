@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.dates import Date
 from idea_explorer.domain.verification.index import is_form
@@ -13,9 +14,9 @@ from idea_explorer.domain.verification.statements import Name, find_stems
 from idea_explorer.domain.verification.words import TOKEN
 
 MAX_BEFORE = 30  # characters before and after a value that say what it is
-_PLACE = re.compile(r"\b(?:in|at|near|im|en|a|aus|from|dans|bei)(?: the| der| dem| la| el)? $")
-_INTERVAL = re.compile(r"-?\s?(?:CI|KI|IC|confidence|Konfidenz)", re.IGNORECASE)
-_WHOLE = re.compile(r"\b(?:of (?:the|our|its|all|these)|von den|de los|de las|des) $")
+_PLACE = lazy_pattern(r"\b(?:in|at|near|im|en|a|aus|from|dans|bei)(?: the| der| dem| la| el)? $")
+_INTERVAL = lazy_pattern(r"-?\s?(?:CI|KI|IC|confidence|Konfidenz)", re.IGNORECASE)
+_WHOLE = lazy_pattern(r"\b(?:of (?:the|our|its|all|these)|von den|de los|de las|des) $")
 
 
 def is_rival(ours: Item, text: str, theirs: Item, passage: str, words: Iterable[str]) -> bool:

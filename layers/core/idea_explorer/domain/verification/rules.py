@@ -1,10 +1,10 @@
 """What a sentence states that none of its passages has."""
 
-import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeAlias
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.alignment import find_displaced
 from idea_explorer.domain.verification.dates import has_date, take_dates
@@ -25,7 +25,7 @@ from idea_explorer.domain.verification.words import language, plain_text, quotab
 Kind: TypeAlias = Literal["number", "date", "name", "quotation"]
 
 MAX_SENTENCE = 2_000  # characters that are read of a sentence
-_QUOTE = re.compile(r"[“\"„«]([^“”\"„«»]{8,600})[”\"“»]")
+_QUOTE = lazy_pattern(r"[“\"„«]([^“”\"„«»]{8,600})[”\"“»]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Names that stand in a sentence where its passage has another one, in the same words."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import fold
 from idea_explorer.domain.verification.contexts import NAME, Contexts
 from idea_explorer.domain.verification.dates import MONTHS
@@ -29,7 +29,7 @@ MIN_NAME = 3  # letters
 _AUXILIARIES = frozenset("is was has had will would can".split())
 _ABSTRACT = ("s", "ion", "ment", "age", "ness", "ity", "ing", "ance", "ence", "ship", "ism", "th")
 MIN_PART = 4  # letters of a word that a compound is made of
-_SUBJECT = re.compile(rf"({NAME}) (?:\w{{2,12}} )??(\w{{2,20}})\b")
+_SUBJECT = lazy_pattern(rf"({NAME}) (?:\w{{2,12}} )??(\w{{2,20}})\b")
 
 
 def find_other_word(text: str, passages: Sequence[Contexts]) -> Iterator[str]:
