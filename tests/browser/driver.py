@@ -109,6 +109,9 @@ class Browser:
 
         element = self.until(look, f"button {label}")
         assert element is not None
+        self.click(element)
+
+    def click(self, element: WebElement) -> None:
         try:
             element.click()
         except ElementClickInterceptedException:  # below a bar that stays in view

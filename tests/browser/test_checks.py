@@ -48,7 +48,7 @@ def test_checks_are_allowed_and_shown_beside_the_next_change(tab: Browser, tmp_p
         tab.sees("names commands that run on people's machines", ".change")
         assert not [b for b in tab.all(".change button") if b.text == "Edit"]
         tab.shot("checks-commands")
-        tab.find(".change p.danger input").click()
+        tab.click(tab.find(".change p.danger input"))
         tab.press("Approve", ".change")
 
         tab.sees("1 change needs your approval")

@@ -135,7 +135,7 @@ def test_proposed_changes(watched: Browser, stage: Stage) -> None:
 
     watched.go(f"#/x/{exploration.id}")
     watched.until(lambda: len(watched.all(".change")) == len(PAYLOADS), "all changes", seconds=60)
-    watched.find("#two").click()
+    watched.click(watched.find("#two"))
     found = touched(watched)
 
     assert harmless(found), json.dumps(found)[:3000]
@@ -189,7 +189,7 @@ def test_no_character_hides_a_line_of_a_change(watched: Browser, stage: Stage) -
     assert not [b for b in watched.all(".change button") if b.text == "Edit"]
     for side_by_side in (False, True):
         if side_by_side:
-            watched.find("#two").click()
+            watched.click(watched.find("#two"))
             watched.find("table.two")
         added = [cell.text for cell in watched.all(".change td.added")]
         assert [line.split("⟦")[0].strip("+ ") for line in added] == [

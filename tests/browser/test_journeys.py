@@ -365,7 +365,7 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         tab.sees("2 changes need your approval")
         assert source.read_text() == CODE
         tab.shot("approvals-unified")
-        tab.find("#two").click()
+        tab.click(tab.find("#two"))
         tab.find("table.two")
         tab.sees("No newline at end of file")
         tab.shot("approvals-side-by-side")
@@ -374,7 +374,7 @@ def test_changes_are_edited_approved_and_rejected(tab: Browser, tmp_path: Path) 
         assert "src/hives.py" in first.text
         tab.press("Edit", ".change:first-of-type")
         area = tab.find(".change textarea")
-        tab.find(".change:nth-of-type(2) .heading input").click()
+        tab.click(tab.find(".change:nth-of-type(2) .heading input"))
         tab.sees("1 of 2 selected", ".bulk")
         tab.run(
             "arguments[0].value = arguments[0].value.replace('return 66', 'return 6');"
@@ -452,7 +452,7 @@ def test_a_part_of_a_change_is_approved_and_a_stale_one_is_told(
         assert not tab.all(".change:last-of-type .size")[0].text  # of a file that is only moved
         boxes = tab.all(".change .hunk input")
         assert len(boxes) == 2
-        boxes[0].click()
+        tab.click(boxes[0])
         tab.sees("Approve 1 of 2 hunks")
         tab.sees("+1 −1", ".change .size")
         tab.press("unchanged lines", ".change")
@@ -565,7 +565,7 @@ def test_a_dangerous_change_is_approved_alone_and_after_it_was_read(
         tab.sees("approve it alone with confirm_danger", ".change")
         assert not (tmp_path / "Makefile").exists()
 
-        tab.find(".change p.danger input").click()
+        tab.click(tab.find(".change p.danger input"))
         tab.press("Approve", ".change")
         tab.find('.badge[data-status="completed"]')
     assert (tmp_path / "Makefile").read_text() == "new\n"
