@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -48,12 +49,18 @@ def api() -> Api:
     return Api()
 
 
-@pytest.fixture
-def client(api: Api) -> Iterator[httpx.Client]:
-    gateway = Gateway(api.functions, "api", "authorize", seconds=0.2)
-    with httpx.Client(base_url=gateway.url, headers=TOKEN) as client:
+@contextmanager
+def called(api: Api, *, seconds: float) -> Iterator[httpx.Client]:
+    gateway = Gateway(api.functions, "api", "authorize", seconds=seconds)
+    with httpx.Client(base_url=gateway.url, headers=TOKEN, timeout=60) as client:
         yield client
     gateway.close()
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[httpx.Client]:
+    with called(api, seconds=60) as client:
+        yield client
 
 
 def test_a_policy_that_names_one_route_denies_the_next(client: httpx.Client) -> None:
@@ -75,8 +82,9 @@ def test_a_throttled_function_is_an_error_of_the_gateway(
     assert (answer.status_code, answer.json()["error"]["type"]) == (500, "internal")
 
 
-def test_a_function_that_takes_too_long_is_not_waited_for(client: httpx.Client) -> None:
-    answer = client.get("/explorations", headers={"X-Seconds": "0.5"})
+def test_a_function_that_takes_too_long_is_not_waited_for(api: Api) -> None:
+    with called(api, seconds=0.2) as client:
+        answer = client.get("/explorations", headers={"X-Seconds": "0.5"})
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (504, "internal")
 
