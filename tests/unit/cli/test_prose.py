@@ -93,3 +93,12 @@ def test_text_that_is_no_link_stays() -> None:
     assert (
         drop_link_targets("see [the notes](../a.md), [x] and (y)") == "see the notes, [x] and (y)"
     )
+
+
+@pytest.mark.parametrize("markdown", ["# {}", "- {}", "{}", "| {} |", "> {}"])
+def test_what_counts_as_space_but_is_none_is_spelled_out(markdown: str) -> None:
+    """However long the line is: it stays with the sign that it begins with."""
+    for long in ("", "x" * 30):
+        shown = show(markdown.format(f"a\x0bb\x1cc\u2028d{long}"), 20)
+        assert shown[-1].endswith(rf"a\x0bb\x1cc\u2028d{long}")
+        assert len(shown) == 1

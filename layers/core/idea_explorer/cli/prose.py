@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from idea_explorer.domain.text import unescape_prose
+from idea_explorer.domain.text import make_printable, unescape_prose
 
 MAX_WIDTH = 100  # columns: longer lines are hard to read
 MIN_WIDTH = 20  # columns: with fewer, an indent leaves no room for words
@@ -14,7 +14,7 @@ GAP = "  "  # between the columns of a table
 BOLD = "1"
 LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\n\\]|\\.)*)\]\(([^()\s]*)\)")
 SOURCE = re.compile(rf"(\d+)\. {LINK.pattern}")
-LINE_START = re.compile(r"[ >]*(?:(?:[-*+]|\d+[.)]) +)?")
+LINE_START = re.compile(r"[ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) +)?")
 BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -45,11 +45,12 @@ def wrap(text: str, width: int | None, indent: int) -> list[str]:
     """The text in lines of this width, broken between words only; one line where there is no width."""
     if width is None:
         return [text]
-    return _wrap(text, width, "", " " * indent)
+    return _wrap(make_printable(text), width, "", " " * indent)
 
 
 def wrap_line(line: str, width: int) -> list[str]:
     """Broken between words, below the first word of a list item or a quotation."""
+    line = make_printable(line)
     start = LINE_START.match(line)
     indent = len(start[0]) if start else 0
     if len(line) <= width or width - indent < MIN_WIDTH:
@@ -59,6 +60,7 @@ def wrap_line(line: str, width: int) -> list[str]:
 
 
 def _wrap(text: str, width: int, first: str, rest: str) -> list[str]:
+    """Takes printable text: some of the rest would count as space and be lost."""
     return textwrap.wrap(
         text,
         width,
@@ -109,7 +111,7 @@ def _is_rule(row: str) -> bool:
 
 
 def _split(row: str) -> list[str]:
-    cells = BAR.split(row.strip().removeprefix("|").removesuffix("|"))
+    cells = BAR.split(make_printable(row).strip().removeprefix("|").removesuffix("|"))
     return [unescape_prose(" ".join(cell.split())) for cell in cells]
 
 
@@ -118,12 +120,15 @@ def _lay_out_table(cells: list[list[str]], width: int) -> Iterator[str]:
     if not cells:
         return
     head, *body = cells
+    if not body:  # a line that only looks like a table
+        yield from wrap_line(GAP.join(head), width)
+        return
     count = max(map(len, cells))
     table = [row + [""] * (count - len(row)) for row in (head, *body)]
     widths = [max(len(row[column]) for row in table) for column in range(count)]
     if sum(widths) + len(GAP) * (count - 1) <= width:
         rule = ["─" * size for size in widths]
-        for row in (table[0], rule, *table[1:]) if body else table:
+        for row in (table[0], rule, *table[1:]):
             yield GAP.join(
                 f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)
             ).rstrip()
