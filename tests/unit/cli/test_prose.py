@@ -88,6 +88,13 @@ def test_malformed_markdown_is_shown(markdown: str) -> None:
     assert set("".join(show(markdown, 80))) >= set(markdown) - set("|-\n")
 
 
+def test_rows_of_endless_cells_are_lines_and_not_a_table() -> None:
+    endless = "|a" * 60
+    shown = show(f"{endless}\n| b |", 200)
+    assert " ".join(shown).split() == [*"a" * 60, "b"]
+    assert len(shown) == 3
+
+
 def test_text_that_is_no_link_stays() -> None:
     assert show(r"\[not a link\](x) and [one\]](y)", 80) == ["[not a link](x) and one] <y>"]
     assert (

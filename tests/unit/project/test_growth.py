@@ -45,6 +45,8 @@ def test_what_is_quadratic_is_found() -> None:
 
 # The patterns by the surface that measures them.
 MEASURED = {
+    "report on a terminal": "cli.prose.LINK cli.prose.SOURCE cli.prose.LINE_START cli.prose.BAR",
+    "sentence on a terminal": "cli.streams.COMMAND",
     "document": "domain.front_matter._CLOSING",
     "update section": """
         domain.documents._UPDATE_HEADING domain.documents._HEADING
@@ -138,7 +140,7 @@ MEASURED = {
         console.markdown._OWN_ANCHOR console.markdown._CLAIM
     """,
     "text": """
-        domain.text._SIGNS domain.text.one_line domain.text._MARKUP domain.text.unescape_markdown
+        domain.text._SIGNS domain.text._MARKUP domain.text.unescape_markdown
         domain.text._ESCAPED_OR_CODE domain.text._NOT_ASCII
         domain.text._SUSPECT
     """,
@@ -245,6 +247,8 @@ NOT_MEASURED = {
     "api.heads._AMBIGUOUS": FIXED,
     "api.hosts._HOST": "a header, which the server bounds",
     "cli.arguments.SUFFIX": FIXED,
+    "cli.screens.HINT": FIXED,
+    "cli.screens.LINE_START": "reads the beginning of a line, and each of its characters once",
     "console.assets._NAME": SHORT,
     "adapters.music.tidal_documents._DURATION": SHORT,
     "domain.approvals._ADDRESS": SHORT,

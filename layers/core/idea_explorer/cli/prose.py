@@ -6,16 +6,18 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import make_printable, unescape_prose
 
 MAX_WIDTH = 100  # columns: longer lines are hard to read
 MIN_WIDTH = 20  # columns: with fewer, an indent leaves no room for words
 GAP = "  "  # between the columns of a table
+MAX_COLUMNS = 50  # rows are padded to the longest, so one endless row would make all others as long
 BOLD = "1"
-LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\n\\]|\\.)*)\]\(([^()\s]*)\)")
-SOURCE = re.compile(rf"(\d+)\. {LINK.pattern}")
-LINE_START = re.compile(r"[ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) +)?")
-BAR = re.compile(r"(?<!\\)\|")
+LINK = lazy_pattern(r"(?<!\\)\[((?:[^\[\]\n\\]|\\.)*)\]\(([^()\s]*)\)")
+SOURCE = lazy_pattern(rf"(\d+)\. {LINK.pattern}")
+LINE_START = lazy_pattern(r"[ >]*(?:(?:[-*+]|\d+[.)]|#{1,6}) +)?")
+BAR = lazy_pattern(r"(?<!\\)\|")
 
 
 def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
@@ -120,10 +122,11 @@ def _lay_out_table(cells: list[list[str]], width: int) -> Iterator[str]:
     if not cells:
         return
     head, *body = cells
-    if not body:  # a line that only looks like a table
-        yield from wrap_line(GAP.join(head), width)
-        return
     count = max(map(len, cells))
+    if not body or count > MAX_COLUMNS:  # lines that only look like a table
+        for row in cells:
+            yield from wrap_line(GAP.join(row), width)
+        return
     table = [row + [""] * (count - len(row)) for row in (head, *body)]
     widths = [max(len(row[column]) for row in table) for column in range(count)]
     if sum(widths) + len(GAP) * (count - 1) <= width:
