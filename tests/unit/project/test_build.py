@@ -33,7 +33,7 @@ USED = {
     "notify": "idea_explorer.adapters.http.public, standardwebhooks",
 }
 MAX_BYTES = (
-    45_000_000  # unzipped, of all layers of the explore function; docs/adr/0030 has what they are
+    45_000_000  # unzipped, of all layers of the explore function; docs/adr/0029 has what they are
 )
 # Imports of what was left out, by who would load it: none of our calls comes there.
 NEVER_REACHED = {
