@@ -103,13 +103,15 @@ class Browser:
     def press(self, label: str, within: str = "") -> None:
         """Click a button or link by what it says."""
 
-        def look() -> WebElement | None:
+        def press() -> bool:
             every = self.chrome.find_elements(By.CSS_SELECTOR, f"{within} button, {within} a")
-            return next((e for e in every if e.is_displayed() and label in e.text), None)
+            found = next((e for e in every if e.is_displayed() and label in e.text), None)
+            if found is not None:
+                self.click(found)
+            return found is not None
 
-        element = self.until(look, f"button {label}")
-        assert element is not None
-        self.click(element)
+        # what is drawn anew meanwhile is looked for again
+        self.until(press, f"button {label}")
 
     def click(self, element: WebElement) -> None:
         try:
