@@ -50,7 +50,13 @@ def test_a_second_demo_keeps_what_people_explored_in_its_folder(tmp_path: Path) 
 def test_every_target_is_listed_and_explained() -> None:
     recipe = (ROOT / "Makefile").read_text("utf-8")
     explained = set(re.findall(r"^([a-z0-9-]+):.*## ", recipe, re.MULTILINE))
-    shown = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True)
+    shown = subprocess.run(
+        ["make", "--no-print-directory", "help"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     text = "".join(page.read_text("utf-8") for page in PAGES)
     # in code, or at the beginning of a line of a script
     named = set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z0-9-]+)", text, re.MULTILINE))
