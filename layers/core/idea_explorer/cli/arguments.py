@@ -39,7 +39,7 @@ def read_settings(research: str | None, *, reads_research: bool = False) -> Sett
     that reads research is given a folder but uses GitHub. Raises ConfigurationError if there is no folder
     of that name."""
     settings = with_folder(Settings.from_environment(os.environ), research)
-    if not settings.research_dir.is_dir():
+    if not settings.research_dir.exists():
         from idea_explorer.wiring.toolsets import check_folder
 
         check_folder(settings)

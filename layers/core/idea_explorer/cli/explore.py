@@ -46,7 +46,7 @@ from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.toolsets import describe_folder, folder_layout
+from idea_explorer.wiring.toolsets import check_folder, describe_folder, folder_layout
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     complete_ids(arguments, target)
     request = read_request(arguments)
     request_policy(settings).check(request, LOCAL_OWNER, system_clock().now())
+    check_folder(settings)
     reads_folder = request.spec.publishes_documents and not settings.uses_github
     if arguments.research and reads_folder and (problem := describe_folder(settings)):
         warn(problem)
