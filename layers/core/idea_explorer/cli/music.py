@@ -18,10 +18,11 @@ from idea_explorer.settings import Settings
 from idea_explorer.usecases.import_music import import_library, index_tracks
 from idea_explorer.wiring import music
 from idea_explorer.wiring.local import open_given_file, system_clock
+from idea_explorer.wiring.toolsets import check_folder
 
 
 def index(arguments: argparse.Namespace) -> int:
-    settings = read_settings(arguments.research)
+    settings = _read_settings(arguments)
     with _open(arguments.file) as lines:
         count = index_tracks(lines, music.track_index(settings))
     print(f"Indexed {pluralize(count, 'track')} in {_describe_place(settings)}")
@@ -80,7 +81,13 @@ def _name_folder(arguments: argparse.Namespace) -> str:
 
 
 def _library(arguments: argparse.Namespace) -> Library:
-    return music.library(read_settings(arguments.research), arguments.owner, system_clock())
+    return music.library(_read_settings(arguments), arguments.owner, system_clock())
+
+
+def _read_settings(arguments: argparse.Namespace) -> Settings:
+    settings = read_settings(arguments.research)
+    check_folder(settings)
+    return settings
 
 
 def _open(given: str) -> AbstractContextManager[IO[bytes]]:
