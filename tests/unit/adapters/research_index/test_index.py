@@ -15,6 +15,7 @@ from idea_explorer.adapters.research_index import index as document_index
 from idea_explorer.adapters.research_index import queries
 from idea_explorer.adapters.research_index.index import DocumentIndex
 from idea_explorer.adapters.research_index.sources import Changes, FileChange
+from idea_explorer.adapters.research_index.tables import hash_content, prepare_document
 from idea_explorer.domain.errors import ExternalError
 from tests.fakes.clock import ManualClock
 from tests.fakes.research import Documents, index_of
@@ -57,7 +58,7 @@ def test_only_what_changed_is_read_again(documents: Documents) -> None:
 def test_many_changes_at_once_leave_the_files_between_them_as_they_are(
     documents: Documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_file, "MANY", 2)
+    monkeypatch.setattr(index_file, "RANGE_QUERY_FROM", 2)
     documents.texts["honey.md"] = "# Honey"
     index = DocumentIndex(documents)
     titles(index)
@@ -358,3 +359,25 @@ def test_a_document_that_was_published_a_moment_ago_is_found_by_its_name() -> No
     assert index.find_document("ideas/new.md")
     documents.texts["newer.md"] = "---\nexploration_id: e3\n---\n\n# Newer"
     assert index.find_exploration("e3")
+
+
+# What the index writes of these documents, by its format. Where it writes something else, raise FORMAT: an
+# index that was written before is then built again.
+WRITTEN = {3: "376656c3c05fccc7"}
+
+
+def test_an_index_that_writes_something_else_has_another_format() -> None:
+    texts = {
+        "bees.md": TEXTS["bees.md"],
+        "tea.md": TEXTS["tea/research.md"],
+        "box.md": (
+            "---\nidea: A box\nmode: business\nstatus: complete\nverdict: PASS\ndate: 2026-01-02\n"
+            "model: offline\n---\n\n# A box\n\n## Verdict\n\nPASS: nobody buys it.\n\n"
+            "## Update 2026-02-03\n\nIt is no longer so.\n"
+        ),
+        "bad.md": "---\nidea: [\n---\n\nText without a title.",
+    }
+    written = [prepare_document(name, "1", 1, text).entry for name, text in texts.items()]
+    text = "\n".join(entry.model_dump_json() for entry in written)
+
+    assert WRITTEN == {index_file.FORMAT: hash_content(text).hex()[:16]}

@@ -23,11 +23,12 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
-FORMAT = 2  # to be raised with every change of the tables, or of what is written to them
+FORMAT = 3  # to be raised with every change of the tables, or of what is written to them
 # Files written at once, and the most characters of them. The full-text index merges what it is given piece by
-# piece, again and again, so few large pieces take half the time. Nobody who reads waits meanwhile, and a
-# crash costs no more than these.
+# piece, again and again, so few large pieces take half the time, and a crash costs no more than these. Who
+# reads a file does not wait meanwhile; who reads an index in memory does.
 BATCH = 2_000
+BATCH_IN_MEMORY = 200
 BATCH_CHARACTERS = 10_000_000
 # of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
 PIECE_BYTES = 16 * 1_024 * 1_024
@@ -43,7 +44,7 @@ _STORED = """
 SELECT name, version, size, text_hash FROM files LEFT JOIN documents ON id = document
 WHERE name BETWEEN ? AND ?
 """
-MANY = 500  # changes at once
+RANGE_QUERY_FROM = 500  # changes at once
 
 Step: TypeAlias = Callable[[Writer], None]
 Stored: TypeAlias = tuple[object, ...]
@@ -135,11 +136,11 @@ class IndexFile:
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         batch: dict[str, FileChange] = {}
-        characters = 0
+        characters, most = 0, BATCH if self._path else BATCH_IN_MEMORY
         for change in changes:
             batch[change.name] = change
             characters += len(change.text or "")
-            if len(batch) == BATCH or characters > BATCH_CHARACTERS:
+            if len(batch) == most or characters > BATCH_CHARACTERS:
                 self._write(batch.values())
                 batch, characters = {}, 0
         self._write(batch.values())
@@ -163,7 +164,7 @@ class IndexFile:
         """What is stored of these files. Names that follow each other, as those of a folder that is new do,
         are found by one query."""
         names = sorted(store_name(change.name) for change in batch)
-        ranges = [(names[0], names[-1])] if len(names) >= MANY else [(name, name) for name in names]
+        ranges = [(names[0], names[-1])] if len(names) >= RANGE_QUERY_FROM else [(name, name) for name in names]
         rows = (row for both in ranges for row in self.db.rows(_STORED, both))
         return {name: tuple(stored) for name, *stored in rows}
 

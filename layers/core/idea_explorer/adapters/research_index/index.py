@@ -22,11 +22,11 @@ from idea_explorer.ports import Clock, DocumentInfo, FoundDocument
 
 ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
 # Looking at a file takes a few microseconds. With many of them it is not done at every call, but so that it
-# takes a thirtieth of the time at most, except for a question that has to be answered as of now.
+# takes about a thirtieth of the time, except for a question that has to be answered as of now.
 ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
 LOOKING_SHARE = 1 / 30  # where looking takes longer, because much has changed
-MAX_PAUSE_SECONDS = 1.0  # for that reason
+MAX_PAUSE_SECONDS = 1.0  # for that reason; where a look takes longer than a thirtieth of this, the share is larger
 # A question that comes no later than this after the next look is due does not wait for it.
 BACKGROUND_SECONDS = 1.0
 
