@@ -16,6 +16,7 @@ from _pytest.mark.structures import ParameterSet
 
 Row = dict[str, Any]
 FAILURES = (Exception, pytest.fail.Exception)
+Skipped = pytest.skip.Exception
 NAME_LENGTH = 200
 
 
@@ -31,12 +32,17 @@ def join_rows(
 
 
 def run_rows(test: Callable[..., object], rows: Iterable[Row]) -> None:
-    """Call a test with each row, also after one has failed, and name the rows that did."""
+    """Call a test with each row, also after one has failed, and name the rows that did. It is skipped where
+    every row is."""
     __tracebackhide__ = True
     failures: list[BaseException] = []
-    for row in rows:
+    skipped: list[BaseException] = []
+    given = list(rows)
+    for row in given:
         try:
             test(**row)
+        except Skipped as skip:
+            skipped.append(skip)
         except FAILURES as failure:
             failure.add_note(f"Row: {_name_of(row)}")
             failures.append(failure)
@@ -44,6 +50,8 @@ def run_rows(test: Callable[..., object], rows: Iterable[Row]) -> None:
         raise BaseExceptionGroup(f"{len(failures)} rows fail", failures)
     if failures:
         raise failures[0]
+    if skipped and len(skipped) == len(given):
+        raise skipped[0]
 
 
 def expand(marks: Iterable[pytest.Mark]) -> list[Row] | None:

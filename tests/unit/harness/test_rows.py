@@ -34,6 +34,21 @@ def test_one_row_that_fails_does_so_with_its_own_error() -> None:
     assert failed.value.__notes__ == ["Row: reason='broken'"]
 
 
+def test_a_row_that_is_skipped_hides_none_that_fails() -> None:
+    def run(word: str) -> None:
+        if word == "skip":
+            pytest.skip(word)
+        assert word == "pass"
+
+    with pytest.raises(AssertionError):
+        run_rows(run, [{"word": "fail"}, {"word": "skip"}])
+    with pytest.raises(AssertionError):
+        run_rows(run, [{"word": "skip"}, {"word": "fail"}])
+    run_rows(run, [{"word": "skip"}, {"word": "pass"}])
+    with pytest.raises(pytest.skip.Exception):
+        run_rows(run, [{"word": "skip"}, {"word": "skip"}])
+
+
 def test_rows_are_what_pytest_would_make_of_them() -> None:
     one = pytest.mark.parametrize("text", ["a", pytest.param("b", id="bee")])
     two = pytest.mark.parametrize(("number", "pair"), [(1, (2, 3))], ids=["x"])
