@@ -50,7 +50,7 @@ test: $(DEV) ## Run the tests
 long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
 	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow' $(LONG)
 
-bytecode: $(DEV) ## Compile everything that the tests load, which the first run takes half a minute for
+bytecode: $(DEV) ## Compile what the tests import, which saves the first run half a minute
 	@$(BIN)/pytest --collect-only -qq > /dev/null
 
 check: static ## Everything a commit must pass

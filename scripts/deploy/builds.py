@@ -38,8 +38,11 @@ def check_build(build: Path, architecture: str) -> None:
 
 def machine_of(library: Path) -> str:
     """The architecture of a shared library, which may be compressed, by its ELF header."""
-    with gzip.open(library) if library.suffix == ".gz" else library.open("rb") as file:
-        header = file.read(20)
+    try:
+        with gzip.open(library) if library.suffix == ".gz" else library.open("rb") as file:
+            header = file.read(20)
+    except (gzip.BadGzipFile, EOFError):
+        header = b""
     if len(header) < 20 or header[:4] != b"\x7fELF":
         return "no ELF file"
     order = "<" if header[5] == 1 else ">"

@@ -150,3 +150,23 @@ def test_nothing_is_left_to_store_once_the_lease_is_lost(
 
     assert store.entries == [said("one")]
     assert store.events == []
+
+
+def test_what_is_being_written_is_not_stored_yet(store: Store) -> None:
+    seen: list[int | None] = []
+
+    def write(batch: Batch) -> None:
+        seen.append(transcript.unsaved)
+        store.write(batch)
+
+    transcript = LeasedTranscript([], write)
+    assert transcript.unsaved is None
+    transcript.add_event(TURN)
+    store.failures = [AWAY]
+    with pytest.raises(UnavailableError):
+        transcript.flush()
+
+    assert transcript.unsaved is not None
+    transcript.flush()
+    assert None not in seen
+    assert transcript.unsaved is None

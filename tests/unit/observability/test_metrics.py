@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idea_explorer.domain.events import (
     EventUsage,
@@ -157,3 +158,20 @@ def test_nothing_else_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     going_on = StatusChanged(from_="queued", to="running")
 
     assert lines_for(capsys, going_on, TextDelta(content="words")) == []
+
+
+def test_a_line_is_what_powertools_would_write(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POWERTOOLS_SERVICE_NAME")
+    own = EphemeralMetrics(namespace="a-stack")
+    own.add_metric("Steps", MetricUnit.Count, 1)
+    for name, amount in (("InputTokens", 10), ("OutputTokens", 5), ("CacheReadTokens", 3)):
+        own.add_metric(name, MetricUnit.Count, amount)
+    own.flush_metrics()
+    theirs = json.loads(capsys.readouterr().out)
+
+    (line,) = lines_for(capsys, StepFinished(step=1, usage=USAGE, cost=None))
+
+    del line["level"], line["timestamp"], line["_aws"]["Timestamp"], theirs["_aws"]["Timestamp"]
+    assert line == theirs

@@ -68,3 +68,10 @@ def test_the_machine_is_read_in_the_byte_order_of_the_file(tmp_path: Path) -> No
     assert machine_of(file) == "arm64"
     file.write_bytes(b"text")
     assert machine_of(file) == "no ELF file"
+
+
+@pytest.mark.parametrize("damaged", [gzip.compress(bytes(100))[:15], b"text"])
+def test_a_compressed_library_that_is_damaged_is_no_library(tmp_path: Path, damaged: bytes) -> None:
+    file = tmp_path / "a.so.gz"
+    file.write_bytes(damaged)
+    assert machine_of(file) == "no ELF file"

@@ -41,6 +41,7 @@ class LeasedTranscript:
         self._record: Exploration | None = None
         self._failed: Batch | None = None
         self._taken = 0  # batches
+        self._is_unconfirmed = False  # whether the last of them may not be stored
         self._write = write
         self._lock = threading.Lock()  # never held while anything is written
         self._writing = threading.Lock()  # who only adds does not wait for it
@@ -53,7 +54,7 @@ class LeasedTranscript:
     def unsaved(self) -> int | None:
         with self._lock:
             is_new = self._events or self._record or len(self._entries) > self._stored
-            return self._taken + 1 if is_new or self._failed else None
+            return self._taken + 1 if is_new or self._is_unconfirmed else None
 
     def add(self, entry: AnyEntry) -> None:
         with self._lock:
@@ -80,17 +81,19 @@ class LeasedTranscript:
     def flush(self) -> None:
         with self._writing:
             self._store_failed()
-            batch = self._take()
-            if batch.entries or batch.events or batch.record:
+            if batch := self._take():
                 self._failed = batch
                 self._store_failed()
 
-    def _take(self) -> Batch:
+    def _take(self) -> Batch | None:
         with self._lock:
             entries = self._entries[self._stored :]
             events, self._events = self._events, []
             record, self._record = self._record, None
+            if not (entries or events or record):
+                return None
             self._taken += 1
+            self._is_unconfirmed = True
         return Batch(
             number=self._stored,
             entries=[zlib.compress(dump_entry(entry), COMPRESSION) for entry in entries],
@@ -107,8 +110,11 @@ class LeasedTranscript:
             self._failed = None
             with self._lock:
                 del self._entries[self._stored :]  # nobody will ever store them
+                self._is_unconfirmed = False
             raise
-        self._stored += len(self._failed.entries)
+        with self._lock:
+            self._stored += len(self._failed.entries)
+            self._is_unconfirmed = False
         self._failed = None
 
 

@@ -63,7 +63,7 @@ def dump_text(
     try:
         return json.dumps(value, allow_nan=False, **style)
     except ValueError:
-        return json.dumps(_without_infinities(value), **style)
+        return json.dumps(_without_infinities(value), allow_nan=False, **style)
 
 
 def _without_infinities(value: object) -> object:

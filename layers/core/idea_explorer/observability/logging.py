@@ -56,6 +56,8 @@ def powertools_logger(**options: Any) -> Logger:
 
     from aws_lambda_powertools import Logger
     from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+    from aws_lambda_powertools.shared.constants import PRETTY_INDENT
+    from aws_lambda_powertools.shared.functions import powertools_dev_is_set
 
     class FlatFormatter(LambdaPowertoolsFormatter):
         def format(self, record: Any) -> str:
@@ -84,6 +86,11 @@ def powertools_logger(**options: Any) -> Logger:
             return super().serialize(log)
 
     # a local time would be looked up in a file for every line, and an encoder made for it
-    encoder = JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=False)
+    encoder = JSONEncoder(
+        default=str,
+        separators=(",", ":"),
+        indent=PRETTY_INDENT if powertools_dev_is_set() else None,
+        ensure_ascii=False,
+    )
     formatter = FlatFormatter(use_rfc3339=True, utc=True, json_serializer=encoder.encode)
     return Logger(service=SERVICE, logger_formatter=formatter, **options)

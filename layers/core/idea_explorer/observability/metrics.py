@@ -11,7 +11,6 @@ from functools import cache
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
-from pydantic_core import to_json
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -24,6 +23,7 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.json import dump_json
 from idea_explorer.domain.run import FINAL
 from idea_explorer.domain.tools import ToolRecord
 
@@ -109,19 +109,20 @@ def _write_line(
     if is_metrics_disabled():
         return
     service = os.environ.get("POWERTOOLS_SERVICE_NAME")
-    metadata = {} if request_id is None else {"function_request_id": request_id}
+    metadata = {"function_request_id": request_id} if request_id else {}
     # without these Lambda takes a line for INFO, and drops it where the level in force is higher
     metadata["level"] = os.environ.get("AWS_LAMBDA_LOG_LEVEL", "INFO")
     metadata["timestamp"] = datetime.now(UTC).isoformat()
+    named = {**dimensions, "service": service}
     line = _format_of(os.environ.get("POWERTOOLS_METRICS_NAMESPACE"), service).serialize_metric_set(
         metrics={
             name: {"Unit": _UNITS[unit], "Value": [float(amount)]}
             for name, (unit, amount) in metrics.items()
         },
-        dimensions={**dimensions, "service": service} if service else {**dimensions},
+        dimensions={name: value for name, value in named.items() if value},
         metadata=metadata,
     )
-    sys.stdout.write(f"{to_json(line).decode()}\n")
+    sys.stdout.write(f"{dump_json(line).decode()}\n")
 
 
 @cache

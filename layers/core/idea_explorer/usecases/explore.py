@@ -64,8 +64,8 @@ from idea_explorer.usecases.run_events import (
 )
 
 
-class _WaitsError(ConflictError):
-    """It cannot go on yet: it stays as it is."""
+class _StillWaitingError(ConflictError):
+    """The run still waits for decisions."""
 
 
 def explore(
@@ -97,12 +97,12 @@ def explore(
 
     def enter(stored: Exploration) -> Exploration:
         if still_waits(stored, deps):
-            raise _WaitsError(f"Exploration {exploration_id} waits for decisions.")
+            raise _StillWaitingError(f"Exploration {exploration_id} waits for decisions.")
         return enter_run(stored, run, now, task)
 
     try:
         exploration = deps.explorations.take_over(exploration_id, enter, events)
-    except _WaitsError:
+    except _StillWaitingError:
         return deps.explorations.load(exploration_id)
     sinks = [*sinks_of(exploration, deps), *engine.sinks_for(exploration)]
     emit_all(changes, FanOutSink(sinks))

@@ -36,8 +36,8 @@ class QuestionSink:
             self._questions = Questions(plan)
         if self._questions is None:
             return None
-        opened = [self._found[place] for place in _read_places(given) if place in self._found]
-        return self._questions.find(given) or next(iter(opened), None)
+        opened = (self._found[place] for place in _read_places(given) if place in self._found)
+        return self._questions.find(given) or next(opened, None)
 
 
 def _list_places(output: JsonObject | None) -> Iterator[str]:

@@ -211,7 +211,7 @@ def check_fields_count(request: ExploreRequest) -> None:
     spec = request.spec
     fields = {
         name: _only_for(name)
-        for name, default in _special_fields().items()
+        for name, default in _toolset_field_defaults().items()
         if not spec.takes(name) and getattr(request, name) != default
     }
     if request.callback_secret and not request.webhook_url:
@@ -222,7 +222,7 @@ def check_fields_count(request: ExploreRequest) -> None:
 
 
 @cache
-def _special_fields() -> dict[str, object]:
+def _toolset_field_defaults() -> dict[str, object]:
     """The defaults of the fields that only some toolsets take."""
     known = ExploreRequest.model_fields
     return {name: known[name].default for spec in TOOLSETS.values() for name in spec.fields}

@@ -207,5 +207,6 @@ def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> Non
     assert has_sentence("Sales rose by 5 % in 2024. ([a](b.md))", passage)
     assert has_sentence("- It ended.", passage)
     assert not has_sentence("Costs fell.", passage)
+    assert not has_sentence("5 % left.", "It is not so that approx. 5 % left.")
     assert not has_sentence("Sales rose by 5 %.", passage)
     assert not has_sentence("Sales rose by 5 % in 2024", passage)

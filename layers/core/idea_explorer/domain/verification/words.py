@@ -38,7 +38,8 @@ _SENTENCE_END = lazy_pattern(
     r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+"
 )
 TOKEN = lazy_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
-_BEFORE_SENTENCE = ("\n", ". ", "! ", "? ", "\n- ", "\n* ", "\n> ")
+_LINE_STARTS = ("\n", "\n- ", "\n* ", "\n> ")
+_SENTENCE_ENDS = (". ", "! ", "? ")
 _JOINTS = lazy_pattern(r"[.'’&-]")
 
 
@@ -51,7 +52,8 @@ def plain_text(markdown: str) -> str:
 
 
 def has_sentence(markdown: str, passage: str) -> bool:
-    """Whether the passage has the sentence word for word, and as a whole one: no rule can object to it."""
+    """Whether the passage has the sentence word for word, and as a whole one: then no rule objects to it. After
+    a full stop it must begin with a capital letter, because the stop may be that of an abbreviation."""
     sentence = plain_text(markdown)
     if not sentence.endswith((".", "!", "?")):
         return False
@@ -59,7 +61,9 @@ def has_sentence(markdown: str, passage: str) -> bool:
     if at < 0:
         return False
     before, after = passage[max(0, at - 3) : at], passage[at + len(sentence) :][:1]
-    return after in {"", " ", "\n"} and (not before or before.endswith(_BEFORE_SENTENCE))
+    follows = before.endswith(_SENTENCE_ENDS) and sentence[0].isupper()
+    begins = not before or before.endswith(_LINE_STARTS) or follows
+    return begins and after in {"", " ", "\n"}
 
 
 def remove_links(markdown: str) -> str:

@@ -1,7 +1,7 @@
 """Loads grammars that are stored compressed, as in the layer of a deployed function.
 
 They are tables, which compress to a tenth of their size. The system loads libraries from files only, so the
-first file in a language unpacks its grammar into a folder that only this process may read and that is gone
+first file in a language unpacks its grammar into a folder that only this user may read and that is gone
 when the library is loaded: nothing is left to be found, changed or used by another process. The import system
 lets one thread load a module while the others wait for it.
 """
