@@ -380,4 +380,4 @@ def test_an_index_that_writes_something_else_has_another_format() -> None:
     written = [prepare_document(name, "1", 1, text).entry for name, text in texts.items()]
     text = "\n".join(entry.model_dump_json() for entry in written)
 
-    assert WRITTEN == {index_file.FORMAT: hash_content(text).hex()[:16]}
+    assert {index_file.FORMAT: hash_content(text).hex()[:16]} == WRITTEN

@@ -164,7 +164,11 @@ class IndexFile:
         """What is stored of these files. Names that follow each other, as those of a folder that is new do,
         are found by one query."""
         names = sorted(store_name(change.name) for change in batch)
-        ranges = [(names[0], names[-1])] if len(names) >= RANGE_QUERY_FROM else [(name, name) for name in names]
+        ranges = (
+            [(names[0], names[-1])]
+            if len(names) >= RANGE_QUERY_FROM
+            else [(name, name) for name in names]
+        )
         rows = (row for both in ranges for row in self.db.rows(_STORED, both))
         return {name: tuple(stored) for name, *stored in rows}
 

@@ -26,7 +26,7 @@ ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
 ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
 LOOKING_SHARE = 1 / 30  # where looking takes longer, because much has changed
-MAX_PAUSE_SECONDS = 1.0  # for that reason; where a look takes longer than a thirtieth of this, the share is larger
+MAX_PAUSE_SECONDS = 1.0  # for that reason, also where a look takes so long that its share is larger
 # A question that comes no later than this after the next look is due does not wait for it.
 BACKGROUND_SECONDS = 1.0
 
