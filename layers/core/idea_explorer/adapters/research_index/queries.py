@@ -36,13 +36,13 @@ MAX_CANDIDATES = 30  # by the words they share with an idea, and by the share of
 # without what only the offline model wrote, before the best are chosen, unless ?6
 _CANDIDATES = """
 WITH left_out (document) AS (SELECT id FROM documents WHERE is_offline AND NOT ?6),
-asked (term, weight) AS (
+asked (term, weight) AS MATERIALIZED (
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1)
 ),
 scored AS MATERIALIZED (
     SELECT document,
-        sum(weight * iif(share > 0, 1.0, ?2)) AS found, sum(weight * share) AS about
-    FROM asked CROSS JOIN terms USING (term) WHERE document NOT IN left_out GROUP BY document
+        sum(iif(share > 0, weight, weight * ?2)) AS found, sum(weight * share) AS about
+    FROM asked CROSS JOIN terms USING (term) GROUP BY document HAVING document NOT IN left_out
 )
 SELECT document FROM (SELECT document FROM scored ORDER BY found DESC, document LIMIT ?3)
 UNION SELECT document FROM (SELECT document FROM scored ORDER BY about DESC, document LIMIT ?3)
