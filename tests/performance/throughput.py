@@ -137,7 +137,7 @@ def report(
     samples: list[Sample], took: list[float], statuses: dict[str, int], count: int, rate: float
 ) -> bool:
     print(f"{'done':>6} {'per second':>11} {'CPU ms each: server':>20} {'workers':>9} {'all':>7}")
-    each = []
+    each, workers = [], []
     for before, after in pairwise(samples):
         done = after.done - before.done
         server, own = (
@@ -148,15 +148,20 @@ def report(
             )
         )
         each.append(server + own)
+        workers.append(own)
         per_second = done / (after.at - before.at)
         print(f"{after.done:6} {per_second:11.1f} {server:20.1f} {own:9.1f} {server + own:7.1f}")
     per_second = count / (samples[-1].at - samples[0].at)
-    growth = each[-1] / each[1]
+    # where all were submitted long before the end, the server has no part in the last tenth
+    growth, of_workers = each[-1] / each[1], workers[-1] / workers[1]
     p50, p99 = (took[int(len(took) * share)] for share in (0.5, 0.99))
     load = os.getloadavg()[0]
     print(f"ended: {', '.join(f'{number} {status}' for status, number in statuses.items())}")
     print(f"per second: {per_second:.1f} (at least {MIN_PER_SECOND:.0f})")
-    print(f"CPU of the last tenth to the second: {growth:.2f} (at most {MAX_GROWTH})")
+    print(
+        f"CPU of the last tenth to the second: {growth:.2f}, of the workers {of_workers:.2f}"
+        f" (at most {MAX_GROWTH})"
+    )
     print(
         f"submit: p50 {p50 * 1_000:.0f} ms, p99 {p99 * 1_000:.0f} ms"
         f" (at most {MAX_SUBMIT_SECONDS * 1_000:.0f} ms)"
@@ -167,7 +172,7 @@ def report(
     return (
         statuses == {"completed": UNCOUNTED + count}
         and per_second >= MIN_PER_SECOND
-        and growth <= MAX_GROWTH
+        and max(growth, of_workers) <= MAX_GROWTH
         and p99 <= MAX_SUBMIT_SECONDS
     )
 

@@ -47,11 +47,10 @@ def test_a_connection_caches_little_of_the_file(tmp_path: Path) -> None:
 
 
 def test_what_was_written_is_copied_into_the_file_after_some_commits_and_not_by_the_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("idea_explorer.adapters.sqlite.database.CHECKPOINT_COMMITS", 2)
     file = tmp_path / "a.db"
-    database = Database(file, SCHEMA)
+    database = Database(file, SCHEMA, checkpoint_commits=2)
     for word in ("bees", "wasps"):
         assert b"bees" not in file.read_bytes()
         database.execute("INSERT INTO words VALUES (?)", [word])

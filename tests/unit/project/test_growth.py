@@ -122,7 +122,7 @@ MEASURED = {
     "index": """
         domain.markdown._OPENING domain.similar_research._WORD domain.similar_research._CJK
     """,
-    "idea": "domain.publication.hash_idea domain.publication.find_folders",
+    "idea": "domain.publication.hash_idea",
     "page": """
         tools.readable._MARKUP tools.readable._OPENING tools.readable._BOGUS tools.readable._TAG
         tools.readable._SPACES tools.readable._RAW
@@ -258,6 +258,8 @@ NOT_MEASURED = {
     "domain.music._ISRC": FIXED,
     "domain.music._TIDAL_ADDRESS": SHORT,
     "domain.publication.ResearchFolder": FIXED,
+    "domain.publication._DAY": FIXED,
+    "domain.publication._NUMBER": FIXED,
     "domain.publication._SURROGATE": FIXED,
     "domain.similar_research._DATED": "a path, whose length the file system bounds",
     "domain.tokens._HASH": FIXED,

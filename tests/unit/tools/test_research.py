@@ -16,7 +16,7 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.tools import ToolCall
 from idea_explorer.tools import DIRECT_VERSION
 from idea_explorer.tools.assistant import assistant_tools
-from idea_explorer.tools.research import research_tools
+from idea_explorer.tools.research import MAX_LISTED, research_tools
 from tests.fakes.clock import ManualClock
 from tests.fakes.engine import RecordedLog
 from tests.fakes.fetching import Files
@@ -110,6 +110,46 @@ def test_the_logs_of_explorations_are_no_research(root: Path) -> None:
     assert paths[:2] == ["2026-11-16-bees/prices.json", "2026-11-16-bees/research.md"]
     assert listed["total"] == len(paths) == 4
     assert "leftOut" not in listed
+
+
+def test_of_many_documents_the_newest_are_listed_and_all_are_counted_and_read(root: Path) -> None:
+    for number in range(MAX_LISTED):
+        folder = root / "ideas" / f"2026-{1 + number // 28:02}-{1 + number % 28:02}-bees"
+        folder.mkdir()
+        (folder / "research.md").write_text("# Bees")
+
+    listed = answer(root, "list_research", {})
+
+    paths = [file["path"] for file in listed["files"]]
+    assert (len(paths), listed["total"]) == (MAX_LISTED, MAX_LISTED + 2)
+    assert paths == sorted(paths)
+    assert {path[:5] for path in paths} == {"2026-"}
+    assert f"newest {MAX_LISTED} of {MAX_LISTED + 2}" in listed["note"]
+    assert read(root, "bees.md")["ok"]
+
+
+def test_of_documents_by_day_the_oldest_are_left_out(root: Path) -> None:
+    days = [f"20{year:02}-01-01-bees" for year in range(MAX_LISTED // 2)]
+    for name in [*days, *(f"{day}-2" for day in days)]:
+        (root / "ideas" / name).mkdir()
+        (root / "ideas" / name / "research.md").write_text("# Bees")
+    (root / "ideas" / "2099-12-31-bees").mkdir()
+    (root / "ideas" / "2099-12-31-bees" / "research.md").write_text("# Bees")
+
+    paths = [file["path"] for file in answer(root, "list_research", {})["files"]]
+
+    assert "2099-12-31-bees/research.md" in paths
+    assert sum(path.startswith("2000-01-01") for path in paths) == 1
+
+
+def test_a_folder_of_thousands_of_documents_can_be_listed(root: Path) -> None:
+    for number in range(2_500):
+        name = f"2026-11-17-a-subscription-box-for-urban-beekeepers-in-the-north-{number}.md"
+        (root / "ideas" / name).write_text("# Box")
+
+    listed = answer(root, "list_research", {})
+
+    assert (listed["ok"], listed["total"]) == (True, 2_502)
 
 
 def test_an_empty_file_is_empty(root: Path) -> None:

@@ -1,7 +1,9 @@
 """The events of a run on their way into its history."""
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -102,3 +104,17 @@ def test_a_lease_that_is_lost_meanwhile_ends_the_run_at_its_next_event() -> None
 
     with pytest.raises(LeaseLostError):
         wait_until(lambda: bool(run.flusher.schedule()))  # type: ignore[func-returns-value]
+
+
+def test_the_transcript_of_a_run_that_has_ended_is_freed_at_once() -> None:
+    """A cycle would keep it until garbage is looked for: a megabyte for every few runs of a process."""
+    run = Run(Store(), 60.0)
+    transcript = weakref.ref(run.transcript)
+    gc.disable()
+    try:
+        run.emit()
+        run.flusher.close()
+        del run
+        assert transcript() is None
+    finally:
+        gc.enable()

@@ -25,7 +25,9 @@ class Alarm:
         return self._call is None
 
     def cancel(self) -> None:
+        """It holds on to nothing from then on."""
         self._call = None
+        self.time_left = _at_once
 
     def ring(self) -> None:
         if call := self._call:

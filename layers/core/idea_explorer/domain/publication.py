@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, count
@@ -16,6 +16,9 @@ from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
+DAY_LENGTH = len("2026-11-17-")
+_DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}-")
+_NUMBER = lazy_pattern(r"\d{1,6}")
 _SURROGATE = lazy_pattern(r"[\ud800-\udfff]")
 MAX_REWRITTEN_BYTES = 5_000_000  # an update reads the whole file, holds it and sends it again
 
@@ -63,10 +66,17 @@ def new_folder(exploration: Exploration, taken: set[str]) -> ResearchFolder:
 
 def find_folders(idea: str, names: Iterable[str]) -> list[ResearchFolder]:
     """The folders that may hold this idea, by their names, newest first."""
-    alternatives = "|".join(re.escape(name) for name in slugs(idea))
-    pattern = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}-(?:{alternatives})(-\d{{1,6}})?")
-    found = [ResearchFolder(name) for name in names if pattern.fullmatch(name)]
+    wanted = set(slugs(idea))
+    found = [ResearchFolder(name) for name in names if _is_named(name, wanted)]
     return sorted(found, key=lambda folder: folder.sequence, reverse=True)
+
+
+def _is_named(name: str, wanted: Container[str]) -> bool:
+    """Whether a folder is named after one of these, with a day before it and perhaps a number after it."""
+    rest = name[DAY_LENGTH:]
+    base, _, number = rest.rpartition("-")
+    is_wanted = rest in wanted or (base in wanted and _NUMBER.fullmatch(number) is not None)
+    return is_wanted and _DAY.match(name) is not None
 
 
 def hash_idea(idea: str) -> str:

@@ -40,7 +40,7 @@ from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolResult, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.web_scope import ANYWHERE, WebScope
-from idea_explorer.ports import ResearchRepository
+from idea_explorer.ports import DocumentInfo, ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import SearchHit, cut_passage
 from idea_explorer.tools.plan import WritePlan
@@ -63,6 +63,9 @@ UNREADABLE = (
     "Documents whose names hold spaces or other signs that read_research does not take are left out."
     " search_research finds their text."
 )
+MAX_LISTED = 200  # about 4,000 tokens, which every later request of a conversation repeats
+NEWEST = "These are the newest {shown} of {total} documents. search_research finds the others."
+DAY_LENGTH = len("2026-11-17")
 CUT = (
     "The folder has more files than are looked at: documents are missing here and in search_research."
     " Say so in the report."
@@ -166,17 +169,21 @@ class ResearchCalls:
             documents = [d for d in self.repository.list() if not is_log(d.path)]
         except ExternalError as error:
             raise _tool_error(error, f"Failed to list research: {error.sentence}") from error
-        files: list[JsonObject] = [
-            {"path": d.path, "bytes": d.size} for d in documents if self._takes(d.path)
-        ]
-        fields: JsonObject = {"files": [*files], "total": len(files)}
-        if left_out := len(documents) - len(files):
-            fields |= {"leftOut": left_out, "note": UNREADABLE}
+        readable = [d for d in documents if self._takes(d.path)]
+        total = len(readable)
+        shown = readable if total <= MAX_LISTED else _choose_newest(readable)
+        files: list[JsonObject] = [{"path": d.path, "bytes": d.size} for d in shown]
+        fields: JsonObject = {"files": [*files], "total": total}
+        notes = [NEWEST.format(shown=len(shown), total=total)] if len(shown) < total else []
+        if left_out := len(documents) - total:
+            fields["leftOut"] = left_out
         if self.repository.is_cut:
-            fields["note"] = CUT
-        return ToolResult.success(
-            fields, pluralize(len(files), "research document"), result_count=len(files)
-        )
+            notes.append(CUT)
+        elif left_out:
+            notes.append(UNREADABLE)
+        if notes:
+            fields["note"] = " ".join(notes)
+        return ToolResult.success(fields, pluralize(total, "research document"), result_count=total)
 
     @tool(example={"query": "subscription retention", "limit": 5})
     def search_research(self, arguments: SearchResearch) -> ToolResult:
@@ -223,6 +230,18 @@ class ResearchCalls:
         note: JsonObject = {} if self._takes(hit.name) else {"note": EXCERPT_ONLY}
         fields: JsonObject = {"path": hit.name, "title": hit.title, "excerpt": hit.excerpt}
         return {**fields, "score": hit.score, **note}
+
+
+def _choose_newest(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+    """By the day with which the folder of a published document begins, and then in the order of their names.
+    Those without a day come last."""
+    by_day = sorted(documents, key=lambda document: _day(document.path))
+    return sorted(by_day[-MAX_LISTED:], key=lambda document: document.path)
+
+
+def _day(path: str) -> str:
+    day = path[:DAY_LENGTH]
+    return day if day.replace("-", "").isdecimal() else ""
 
 
 def _cut(text: str, query: str) -> str:

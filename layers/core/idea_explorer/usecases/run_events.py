@@ -96,8 +96,9 @@ class Flusher:
     def close(self) -> None:
         with self._lock:
             self._is_closed = True
-            if self._alarm is not None:
-                self._alarm.cancel()
+            alarm, self._alarm = self._alarm, None
+            if alarm is not None:
+                alarm.cancel()
 
     def _set_alarm(self) -> None:
         with self._lock:

@@ -33,9 +33,17 @@ T = TypeVar("T")
 
 
 class Database:
-    """Without a path it is kept in memory, for this process alone, and begins with `content`."""
+    """Without a path it is kept in memory, for this process alone, and begins with `content`. After so many
+    commits as `checkpoint_commits`, what they wrote is copied into the file."""
 
-    def __init__(self, path: Path | None, schema: str, content: bytes = b"") -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        schema: str,
+        content: bytes = b"",
+        *,
+        checkpoint_commits: int = CHECKPOINT_COMMITS,
+    ) -> None:
         try:
             if path:
                 _make_private(path)
@@ -61,6 +69,7 @@ class Database:
         self._reader_lock = threading.RLock()
         self._jobs: deque[_Job[Any]] = deque()  # what threads wait to write
         self._commits = 0
+        self._checkpoint_commits = checkpoint_commits
         weakref.finalize(self, _close, self._connection, self._lock)
 
     @contextmanager
@@ -76,7 +85,7 @@ class Database:
                     self._connection.execute("ROLLBACK")
                 raise
             self._commits += 1
-            if self._path and self._commits % CHECKPOINT_COMMITS == 0:
+            if self._path and self._commits % self._checkpoint_commits == 0:
                 with suppress(RuntimeError):  # no more threads can be started
                     run_in_thread(partial(_checkpoint, self._path), name="checkpoint")
 

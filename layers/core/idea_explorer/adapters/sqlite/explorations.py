@@ -7,7 +7,7 @@ from typing import Any
 
 from idea_explorer.adapters import records
 from idea_explorer.adapters.sqlite.admission import SqliteAdmission, list_waiting, take_slot
-from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events
+from idea_explorer.adapters.sqlite.events import SqliteEventLog, append_events, dump_events
 from idea_explorer.adapters.sqlite.record_file import RecordFile, schedule_delivery
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.adapters.sqlite.spend import SqliteSpend
@@ -30,7 +30,7 @@ SELECT = "SELECT record, lease, cancel_requested, position FROM explorations WHE
 class SqliteExplorations(RecordFile):
     def create(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> bool:
         encrypted = self._secrets.encrypt(exploration)
-        record = self._secrets.dump_without(exploration)
+        record, stored = self._dump(exploration), dump_events(events)
 
         def insert(db: sqlite3.Connection) -> bool:
             added = db.execute(
@@ -50,7 +50,7 @@ class SqliteExplorations(RecordFile):
             self._secrets.store(db, exploration.id, encrypted)
             schedule_delivery(db, exploration)
             list_waiting(db, exploration)
-            append_events(db, exploration.id, events)
+            append_events(db, exploration.id, stored)
             return True
 
         return self._db.write(insert)
@@ -71,12 +71,12 @@ class SqliteExplorations(RecordFile):
             after = records.change_and_lease(before, change)
             if slots is not None and after.is_exploring:
                 take_slot(db, after, slots)
-            self._update(db, after)
+            self._update(db, after, self._dump(after))
             db.execute(
                 "UPDATE explorations SET lease = ?, cancel_requested = ? WHERE id = ?",
                 (after.lease, after.cancel_requested, after.id),
             )
-            append_events(db, after.id, tell(before, after))
+            append_events(db, after.id, dump_events(tell(before, after)))
         return self._secrets.restore(
             after
         )  # here: a slow keyring must not keep others from writing
@@ -88,10 +88,11 @@ class SqliteExplorations(RecordFile):
         return _restore(row)
 
     def save(self, exploration: Exploration, events: Sequence[AnyEvent] = ()) -> None:
+        record, stored = self._dump(exploration), dump_events(events)
         with self._db.transaction() as db:
             check_lease(db, exploration.id, exploration.lease)
-            self._update(db, exploration)
-            append_events(db, exploration.id, events)
+            self._update(db, exploration, record)
+            append_events(db, exploration.id, stored)
 
     def request_cancel(self, exploration_id: ExplorationId) -> None:
         statement = "UPDATE explorations SET cancel_requested = 1 WHERE id = ?"

@@ -22,11 +22,15 @@ class RecordFile(StoreFile):
         super().__init__(path)
         self._secrets = StoredSecrets(self._db, secrets)
 
-    def _update(self, db: sqlite3.Connection, exploration: Exploration) -> None:
+    def _dump(self, exploration: Exploration) -> str:
+        """What `_update` stores; to be called before the transaction, for which others wait."""
+        return self._secrets.dump_without(exploration)
+
+    def _update(self, db: sqlite3.Connection, exploration: Exploration, record: str) -> None:
         """Call it in a transaction that has checked the lease."""
         db.execute(
             "UPDATE explorations SET status = ?, record = ? WHERE id = ?",
-            (exploration.status, self._secrets.dump_without(exploration), exploration.id),
+            (exploration.status, record, exploration.id),
         )
         schedule_delivery(db, exploration)
         list_waiting(db, exploration)

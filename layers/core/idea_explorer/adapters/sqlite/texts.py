@@ -2,12 +2,11 @@
 
 import sqlite3
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from idea_explorer.adapters.records import no_report, no_such_approval
 from idea_explorer.adapters.sqlite.database import StoreFile
-from idea_explorer.adapters.sqlite.events import append_events
+from idea_explorer.adapters.sqlite.events import append_events, dump_events
 from idea_explorer.adapters.sqlite.record_file import RecordFile
 from idea_explorer.adapters.sqlite.schema import check_lease
 from idea_explorer.domain.approvals import Approval
@@ -23,17 +22,23 @@ class SqliteTranscripts(RecordFile):
         query = "SELECT data FROM entries WHERE id = ? ORDER BY number"
         stored = (data for (data,) in self._db.rows(query, [exploration_id]))
 
-        def store(batch: "Batch", db: sqlite3.Connection) -> None:
-            check_lease(db, exploration_id, lease)
+        def store(batch: "Batch") -> None:
             rows = [(exploration_id, n, data) for n, data in enumerate(batch.entries, batch.number)]
-            db.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
-            append_events(db, exploration_id, batch.events)
-            if batch.record:
-                self._update(db, batch.record)
+            events = dump_events(batch.events)
+            record = self._dump(batch.record) if batch.record else ""
+
+            def write(db: sqlite3.Connection) -> None:
+                check_lease(db, exploration_id, lease)
+                db.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+                append_events(db, exploration_id, events)
+                if batch.record:
+                    self._update(db, batch.record, record)
+
+            self._db.write(write)
 
         from idea_explorer.adapters.transcripts import LeasedTranscript
 
-        return LeasedTranscript(stored, lambda batch: self._db.write(partial(store, batch)))
+        return LeasedTranscript(stored, store)
 
 
 class SqliteReports(StoreFile):
