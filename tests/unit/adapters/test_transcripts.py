@@ -153,20 +153,22 @@ def test_nothing_is_left_to_store_once_the_lease_is_lost(
 
 
 def test_what_is_being_written_is_not_stored_yet(store: Store) -> None:
-    seen: list[int | None] = []
+    seen: list[bool] = []
+
+    def is_stored() -> bool:
+        return opened.unsaved is None
 
     def write(batch: Batch) -> None:
-        seen.append(transcript.unsaved)
+        seen.append(is_stored())
         store.write(batch)
 
-    transcript = LeasedTranscript([], write)
-    assert transcript.unsaved is None
-    transcript.add_event(TURN)
+    opened = LeasedTranscript([], write)
+    opened.add_event(TURN)
     store.failures = [AWAY]
     with pytest.raises(UnavailableError):
-        transcript.flush()
+        opened.flush()
 
-    assert transcript.unsaved is not None
-    transcript.flush()
-    assert None not in seen
-    assert transcript.unsaved is None
+    assert not is_stored()
+    opened.flush()
+    assert seen == [False, False]
+    assert is_stored()

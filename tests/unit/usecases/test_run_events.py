@@ -24,18 +24,28 @@ class Store:
     def __init__(self, *failures: ExplorerError) -> None:
         self.failures = list(failures)
         self.calls = 0
+        self.last_at = 0.0
 
     def write(self, _: Batch) -> None:
         self.calls += 1
+        self.last_at = time.monotonic()
         if self.failures:
             raise self.failures.pop(0)
+
+
+class Counted(LeasedTranscript):
+    flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+        super().flush()
 
 
 class Run:
     """Adds events to a transcript."""
 
     def __init__(self, store: Store, seconds: float) -> None:
-        self.transcript = LeasedTranscript([], store.write)
+        self.transcript = Counted([], store.write)
         self.flusher = Flusher(self.transcript, seconds)
 
     def emit(self) -> None:
@@ -74,17 +84,31 @@ def test_nothing_is_stored_where_nothing_was_scheduled() -> None:
     run.flusher.close()
 
 
-def test_what_the_run_has_stored_itself_is_not_stored_again() -> None:
+def test_an_alarm_stores_nothing_once_the_run_has_done_so() -> None:
     store = Store()
     run = Run(store, 0.001)
     run.transcript.add_event(LATE)
     run.transcript.flush()
     run.flusher.schedule()
     time.sleep(0.02)
-
-    assert store.calls == 1
     run.emit()
     wait_until(lambda: store.calls == 2)
+
+    assert run.transcript.flushes == 2
+    run.flusher.close()
+
+
+def test_what_comes_after_the_run_has_stored_the_rest_has_the_whole_time() -> None:
+    store, seconds = Store(), 0.1
+    run = Run(store, seconds)
+    run.emit()
+    time.sleep(seconds / 2)
+    run.transcript.flush()
+    began, before = time.monotonic(), store.calls
+    run.emit()
+    wait_until(lambda: store.calls > before)
+
+    assert store.last_at - began >= seconds
     run.flusher.close()
 
 

@@ -87,7 +87,8 @@ def _prepare(deps: Deps) -> None:
     for prepare in (_prepare_index, _load_submission):
         with suppress(Exception):
             prepare(deps)
-    # what is there now stays: looking through it for garbage would take one of the first requests 60 ms
+    # what is left then stays: looking through it for garbage would take one of the first requests 60 ms
+    gc.collect()
     gc.freeze()
 
 

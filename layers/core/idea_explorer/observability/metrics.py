@@ -11,6 +11,7 @@ from functools import cache
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from aws_lambda_powertools.metrics.functions import is_metrics_disabled
+from pydantic_core import to_json
 
 from idea_explorer.domain.deadline import Clock
 from idea_explorer.domain.events import (
@@ -23,7 +24,6 @@ from idea_explorer.domain.events import (
 )
 from idea_explorer.domain.events import ToolCallError as ToolCallFailed
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.json import dump_json
 from idea_explorer.domain.run import FINAL
 from idea_explorer.domain.tools import ToolRecord
 
@@ -122,7 +122,7 @@ def _write_line(
         dimensions={name: value for name, value in named.items() if value},
         metadata=metadata,
     )
-    sys.stdout.write(f"{dump_json(line).decode()}\n")
+    sys.stdout.write(f"{to_json(line, inf_nan_mode='null').decode()}\n")
 
 
 @cache

@@ -23,10 +23,11 @@ CACHE_KILOBYTES = 512  # 2,000 by default, for each connection; the system cache
 CLOSE_SECONDS = 1.0  # for others to be done; the end of the process closes it too
 # After so many commits the log of writes is copied into the file, by a thread that waits for the disk while
 # nobody waits for it. Less often is better: a page that many commits write is copied once, and the commit
-# that begins the log anew waits for the disk too, with all who want to write.
+# that begins the log anew waits for the disk too, and so does every other writer.
 CHECKPOINT_COMMITS = 300
 # of the log, after which a commit does it all the same; SQLite's own number is 1,000
 CHECKPOINT_PAGES = 16_000
+KEPT_LOG_BYTES = 8_000_000  # what is left of the log on the disk once it has been copied
 DO_NOT_WAIT = "PRAGMA busy_timeout = 0"
 INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Database:
             if path:
                 _use_wal(self._connection)
                 self._connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+                self._connection.execute(f"PRAGMA journal_size_limit = {KEPT_LOG_BYTES}")
             elif content:
                 self._connection.deserialize(content)
             self._connection.execute("PRAGMA synchronous = NORMAL")

@@ -52,8 +52,8 @@ def plain_text(markdown: str) -> str:
 
 
 def has_sentence(markdown: str, passage: str) -> bool:
-    """Whether the passage has the sentence word for word, and as a whole one: then no rule objects to it. After
-    a full stop it must begin with a capital letter, because the stop may be that of an abbreviation."""
+    """Whether the passage has the sentence word for word, and as a whole one: then no rule objects to it.
+    After a full stop it must begin with a capital letter: the stop may be that of an abbreviation."""
     sentence = plain_text(markdown)
     if not sentence.endswith((".", "!", "?")):
         return False
