@@ -468,7 +468,9 @@ def test_a_part_of_a_change_is_approved_and_a_stale_one_is_told(
         (tmp_path / "old.txt").write_text("somebody was here\n")
         tab.press("Approve selected")
         tab.find('.badge[data-status="completed"]')
-        tab.sees("old.txt stale: old.txt has changed since the proposal was made", "#approvals")
+        tab.sees(
+            "old.txt not written: old.txt has changed since the proposal was made", "#approvals"
+        )
         tab.shot("approvals-stale")
         assert not tab.complaints()
     assert (tmp_path / "docs/notes.txt").read_text() == "notes\n"

@@ -143,11 +143,14 @@ export function age(moment, now) {
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 
+/** A moment as a person writes it, without its seconds. */
+export const dateTime = (moment) => new Date(moment).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+
 export const nameTab = (title) => { document.title = `${cut(title, 60)} · Idea Explorer`; };
 
 export const cut = (text, length) => {
 	const line = String(text ?? "").replace(/\s+/g, " ").trim();
-	return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+	return line.length > length ? `${line.slice(0, length - 1).replace(/(?<=.{40}) \S*$/, "")}…` : line;
 };
 
 export const select = (options) => t("select", Object.entries(options).map(([value, label]) => h("option", { value }, label)));
