@@ -22,6 +22,7 @@ from idea_explorer.cli import main
         (["list", "--foo"], "There is no option '--foo'. See them with: idea list --help"),
         (["explore", "A", "box"], "expected: box. Put a text with spaces into quotation marks."),
         (["list", "--limit"], "--limit needs a value."),
+        (["list", "--local", "--profile", "x"], "--profile cannot be used with --local"),
         (["list", "--limit", "x"], "--limit takes a whole number, not 'x'."),
         (
             ["explore", "Tea", "--max-cost-usd", "2,50"],

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+PLAIN_WORDS = {
+    ": expected one argument": " needs a value.",
+    ": not allowed with argument ": " cannot be used with ",
+}
 MARGIN = 2  # columns that argparse leaves free
 HELP_COLUMN = 31  # columns: the longest option and its value fit before what is said about it
 
@@ -54,7 +58,8 @@ class CommandParser(argparse.ArgumentParser):
         from idea_explorer.cli.streams import warn
 
         message = message.removeprefix("argument ")
-        message = message.replace(": expected one argument", " needs a value.")
+        for theirs, ours in PLAIN_WORDS.items():
+            message = message.replace(theirs, ours)
         warn(f"{message[:1].upper()}{message[1:]}")
         self.print_usage(sys.stderr)
         self.exit(BAD_USAGE)
