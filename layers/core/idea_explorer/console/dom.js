@@ -172,5 +172,6 @@ export function field(name, label, control, hint) {
 
 const number = (min, max, step) => h("input", { type: "number", min, max, step, placeholder: "default" });
 
-export const limits = () => t("div.pair", field("max_cost_usd", "Budget (US dollars)", number(0.01, null, 0.01)),
-	field("deadline_seconds", "Deadline (seconds)", number(1, 840)), field("max_steps", "Maximum steps", number(1, 20)));
+/** The limits of a run, as every form asks for them. */
+export const limits = () => t("div.pair", field("max_cost_usd", "Budget in dollars", number(0.01, null, 0.01)),
+	field("deadline_seconds", "Deadline in seconds", number(1, 840)), field("max_steps", "Maximum steps", number(1, 20)));
