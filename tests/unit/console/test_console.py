@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.api.local_app import COMPRESSED_TYPES
 from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import UNFORMATTED, render_report
 from idea_explorer.console.page import render_page
@@ -18,9 +19,9 @@ from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.project.test_startup import loaded_by
 
-# What a browser downloads, compressed. The page may grow to 120 KB; it is held below what it needs today.
+# What a browser downloads. The page may grow to 120 KB; it is held below what it needs today.
 MAX_FIRST_VIEW_SENT_BYTES = 33 * 1024
-MAX_SENT_BYTES = 72 * 1024  # with what is loaded after the first view, or when it is needed
+MAX_SENT_BYTES = 74 * 1024  # with what is loaded after the first view, or when it is needed
 # The same files as they are stored, which is what a browser has to parse.
 MAX_FIRST_VIEW_BYTES = 80 * 1024
 MAX_PAGE_BYTES = 184 * 1024
@@ -123,8 +124,15 @@ def weigh(names: Iterable[str]) -> int:
 
 
 def weigh_sent(names: Iterable[str]) -> int:
-    """Each file compressed by itself, as `idea serve` and API Gateway send it."""
-    return sum(len(gzip.compress(text(name).encode())) for name in names)
+    """As `idea serve` sends them: scripts and styles compressed, the page and the icon as they are."""
+    return sum(len(compress(name)) for name in names)
+
+
+def compress(name: str) -> bytes:
+    found = load_asset(name)
+    assert found is not None
+    body = found.text.encode()
+    return gzip.compress(body) if found.content_type.startswith(COMPRESSED_TYPES) else body
 
 
 def test_the_first_view_is_sent_in_at_most_33_kb() -> None:
@@ -133,7 +141,7 @@ def test_the_first_view_is_sent_in_at_most_33_kb() -> None:
     assert weigh(find_first_view()) <= MAX_FIRST_VIEW_BYTES
 
 
-def test_all_views_together_are_sent_in_at_most_72_kb() -> None:
+def test_all_views_together_are_sent_in_at_most_74_kb() -> None:
     assert weigh_sent(list_assets()) <= MAX_SENT_BYTES
     assert weigh(list_assets()) <= MAX_PAGE_BYTES
 
