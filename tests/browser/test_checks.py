@@ -43,7 +43,7 @@ def test_checks_are_allowed_and_shown_beside_the_next_change(tab: Browser, tmp_p
     with service(tmp_path, SCRIPT) as served:
         tab.sign_in(served.url, TOKEN)
         submit(tab, "Another tea", toolset="Code")
-        tab.sees("The repository's checks need your approval")
+        tab.sees("The repository’s checks need your approval")
         tab.sees("grep -q green tea.txt", ".change pre")
         tab.sees("names commands that run on people's machines", ".change")
         assert not [b for b in tab.all(".change button") if b.text == "Edit"]

@@ -249,7 +249,7 @@ def test_the_library_is_searched_and_read(tab: Browser, filled: Stage) -> None:
     tab.until(lambda: len(tab.all(".doc")) == 1, "one document")
     assert str(tab.run("return location.hash")) == "#/research?search=sensors"
     tab.press("Hive sensors for backyard beekeepers", ".docs")
-    tab.sees("What the team found.", ".report")
+    tab.sees("What the team found.", ".conclusion")
     assert tab.find(".conclusion .badge").text == "PIVOT"
     tab.shot("document-filled")
     tab.press("Update", ".actions")

@@ -160,8 +160,8 @@ def test_a_search_stays_within_the_domains_and_the_place_that_the_form_names(
         tab.type("#user_location", "Berlin")
         tab.run(fold, False)  # an error opens it again
         tab.press("Explore", "form")
-        tab.sees("must be domains such as example.com", "#allowed_domains-error")
-        tab.sees("must have a city", "#user_location-error")
+        tab.sees("Must be domains such as example.com", "#allowed_domains-error")
+        tab.sees("Must have a city", "#user_location-error")
         tab.shot("form-domains")
         tab.type("#allowed_domains", "bees.example, hives.example")
         tab.type("#user_location", "city=Berlin, country=DE")
@@ -468,7 +468,9 @@ def test_a_part_of_a_change_is_approved_and_a_stale_one_is_told(
         (tmp_path / "old.txt").write_text("somebody was here\n")
         tab.press("Approve selected")
         tab.find('.badge[data-status="completed"]')
-        tab.sees("old.txt stale: old.txt has changed since the proposal was made", "#approvals")
+        tab.sees(
+            "old.txt not written: old.txt has changed since the proposal was made", "#approvals"
+        )
         tab.shot("approvals-stale")
         assert not tab.complaints()
     assert (tmp_path / "docs/notes.txt").read_text() == "notes\n"

@@ -134,6 +134,34 @@ def test_the_verdict_comes_first(
     assert not tab.complaints()
 
 
+def test_a_report_that_begins_with_its_point_shows_it_once_and_with_its_sources(
+    tab: Browser, stage: Stage
+) -> None:
+    text = REPORT.replace("## Problem", f"Clubs would pay. {GROWTH}\n\n## Problem", 1)
+    text = re.sub(
+        r"Worth doing if.*?renews\.\n", "### Reasons\n\n1. Clubs ask.\n", text, flags=re.DOTALL
+    )
+    claims = [Claim(text=GROWTH, sources=(), verdict="unchecked")]
+    page = ("https://bees.example/growth", PAGE)
+    idea = stage.api.submitted(OWNER)
+    read(tab, stage, store_verified(stage.api, idea, text, page, claims, verdict="PASS"))
+
+    assert "Clubs would pay." in tab.text(".conclusion")
+    assert "Clubs would pay." not in tab.text(".report")
+    tab.find(".conclusion a.cite").click()
+    tab.sees("Urban hives grow", ".footnote")
+    assert tab.run("return location.hash").endswith("/report")
+
+
+def test_a_verdict_without_a_conclusion_says_what_it_means(tab: Browser, stage: Stage) -> None:
+    text = "# Boxes for urban beekeepers\n\n## Verdict\n\n**Verdict: PASS**\n"
+    page = ("https://bees.example/growth", PAGE)
+    idea = stage.api.submitted(OWNER)
+    read(tab, stage, store_verified(stage.api, idea, text, page, [], verdict="PASS"))
+
+    assert "The time is better spent elsewhere." in tab.text(".conclusion")
+
+
 def test_the_report_says_what_its_marks_mean_and_takes_a_question(
     tab: Browser, stage: Stage, report: Exploration
 ) -> None:

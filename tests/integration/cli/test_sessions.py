@@ -218,6 +218,11 @@ def test_settings_keys_and_help_are_at_hand(open_shell: OpenShell, tmp_path: Pat
     assert "Did you mean 'report'?" in shell.fail("idea reprot last", 2)
     assert "Did you mean '--format'?" in shell.fail("idea report last --fromat md", 2)
     assert "Did you mean 'verdicts'?" in shell.fail("idea help verdict", 2)
+    wrong = shell.run("idea report last --format htm").text
+    check_width(wrong, 80)
+    assert "Choose one of: md, html, json, m3u, csv." in " ".join(wrong.split())
+    for command in ("idea --help", "idea explore --help", "idea submit --help"):
+        check_width(shell.succeed(command), 80)
     for topic, words in {
         "exit-codes": "cancelled",
         "verdicts": "CONDITIONAL YES",
@@ -312,7 +317,7 @@ def test_what_a_careful_user_expects_of_streams(open_shell: OpenShell, tmp_path:
     assert json.loads(failed)["ok"] is False
     assert json.loads(shell.succeed(f"""{calculate} '{{"expression": "6*7"}}'"""))["ok"] is True
     assert 'Try: idea explore "…"' in shell.fail("idea explore", 2)
-    assert "the following arguments are required: id" in shell.fail("idea status", 2)
+    assert "The following arguments are required: id" in shell.fail("idea status", 2)
 
 
 @pytest.mark.slow

@@ -8,14 +8,21 @@ from idea_explorer.cli import main
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["lst"], "there is no command 'lst'. Did you mean 'list'? See them with: idea --help"),
-        (["xyzzy"], "there is no command 'xyzzy'. See them with: idea --help"),
+        (["lst"], "There is no command 'lst'. Did you mean 'list'? See them with: idea --help"),
+        (["xyzzy"], "There is no command 'xyzzy'. See them with: idea --help"),
         (["admin", "tokn"], "Did you mean 'token'? See them with: idea admin --help"),
-        (["explore", "Tea", "--tolset", "code"], "--tolset code. Did you mean '--toolset'?"),
-        (["explore", "Tea", "--effrot=low"], "--effrot=low. Did you mean '--effort'?"),
+        (
+            ["explore", "Tea", "--tolset", "code"],
+            "There is no option '--tolset'. Did you mean '--toolset'?",
+        ),
+        (["explore", "Tea", "--effrot=low"], "'--effrot'. Did you mean '--effort'?"),
         (["report", "last", "--format", "htm"], "--format cannot be 'htm'. Did you mean 'html'?"),
         (["completion", "tcsh"], "Choose one of: bash, zsh, fish."),
-        (["completion"], "the following arguments are required: shell"),
+        (["completion"], "The following arguments are required: shell"),
+        (["list", "--foo"], "There is no option '--foo'. See them with: idea list --help"),
+        (["explore", "A", "box"], "expected: box. Put a text with spaces into quotation marks."),
+        (["list", "--limit"], "--limit needs a value."),
+        (["list", "--local", "--profile", "x"], "--profile cannot be used with --local"),
         (["list", "--limit", "x"], "--limit takes a whole number, not 'x'."),
         (
             ["explore", "Tea", "--max-cost-usd", "2,50"],

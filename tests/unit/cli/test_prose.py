@@ -43,7 +43,7 @@ def test_a_report_is_broken_between_words() -> None:
         "",
         "## Sources",
         "",
-        "1. [Tools](../tools/research.md) `75784f05148b`",
+        "1. Tools <../tools/research.md> `75784f05148b`",
         "",
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.api.local_app import COMPRESSED_TYPES
 from idea_explorer.console.assets import list_assets, load_asset
 from idea_explorer.console.markdown import UNFORMATTED, render_report
 from idea_explorer.console.page import render_page
@@ -18,9 +19,12 @@ from idea_explorer.domain.tools import Passage
 from tests.fakes.api import Api, Reply
 from tests.unit.project.test_startup import loaded_by
 
+# What a browser downloads. The page may grow to 120 KB; it is held below what it needs today.
+MAX_FIRST_VIEW_SENT_BYTES = 33 * 1024
+MAX_SENT_BYTES = 74 * 1024  # with what is loaded after the first view, or when it is needed
+# The same files as they are stored, which is what a browser has to parse.
 MAX_FIRST_VIEW_BYTES = 80 * 1024
-MAX_PAGE_BYTES = 184 * 1024  # with what is loaded after the first view, or when it is needed
-MAX_SENT_BYTES = 72 * 1024  # the whole page, compressed as it is sent
+MAX_PAGE_BYTES = 184 * 1024
 
 
 def text(name: str) -> str:
@@ -109,25 +113,37 @@ def find_files(script: str) -> set[str]:
     return found
 
 
+def find_first_view() -> set[str]:
+    """What is sent before the first view is there: the page, its styles, its icon and its scripts."""
+    named = re.findall(r'href="console/([a-z]+\.(?:css|svg))"', text("index.html"))
+    return {"index.html", *named, *find_files("app.js")}
+
+
 def weigh(names: Iterable[str]) -> int:
     return sum(len(text(name).encode()) for name in names)
 
 
-def test_the_first_view_weighs_at_most_80_kb() -> None:
-    named = re.findall(r'href="console/([a-z]+\.(?:css|svg))"', text("index.html"))
-
-    assert "style.css" in named
-    assert weigh({"index.html", *named, *find_files("app.js")}) <= MAX_FIRST_VIEW_BYTES
+def weigh_sent(names: Iterable[str]) -> int:
+    """As `idea serve` sends them: scripts and styles compressed, the page and the icon as they are."""
+    return sum(len(compress(name)) for name in names)
 
 
-def test_the_whole_page_weighs_at_most_184_kb() -> None:
+def compress(name: str) -> bytes:
+    found = load_asset(name)
+    assert found is not None
+    body = found.text.encode()
+    return gzip.compress(body) if found.content_type.startswith(COMPRESSED_TYPES) else body
+
+
+def test_the_first_view_is_sent_in_at_most_33_kb() -> None:
+    assert {"style.css", "icon.svg", "submit.js"} <= find_first_view()
+    assert weigh_sent(find_first_view()) <= MAX_FIRST_VIEW_SENT_BYTES
+    assert weigh(find_first_view()) <= MAX_FIRST_VIEW_BYTES
+
+
+def test_all_views_together_are_sent_in_at_most_74_kb() -> None:
+    assert weigh_sent(list_assets()) <= MAX_SENT_BYTES
     assert weigh(list_assets()) <= MAX_PAGE_BYTES
-
-
-def test_the_whole_page_is_sent_in_at_most_72_kb() -> None:
-    sent = sum(len(gzip.compress(text(name).encode())) for name in list_assets())
-
-    assert sent <= MAX_SENT_BYTES
 
 
 def test_the_scripts_of_the_first_view_are_asked_for_at_once() -> None:

@@ -31,7 +31,7 @@ PLAN = Plan(
 RENDERED = """\
 # Research plan
 
-## What has to be known to decide
+## What we need to know to decide
 
 - How many people keep bees in cities
 - What they spend in a year
@@ -48,7 +48,7 @@ RENDERED = """\
 
 - Interviews of May: price matters most
 
-## What would turn the verdict
+## What would change the verdict
 
 - Fewer than 10,000 keepers: PASS
 """
@@ -108,6 +108,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         RENDERED.replace("## ", "#### ").replace("# Research plan\n", ""),
         RENDERED.replace("## Questions", "**Questions:**"),
         RENDERED.replace("## Questions", "Questions\n---------"),
+        RENDERED.replace("would change", "would turn").replace(
+            "we need to know", "has to be known"
+        ),
+        RENDERED.replace("## What would change the verdict", "What would turn the verdict"),
+        RENDERED.replace("## What we need to know to decide", "What has to be known to decide"),
         RENDERED.replace("## Questions", "## Open questions for the run"),
         RENDERED.replace("keep bees\n", "keep bees").replace("in cities", "\n  in cities"),
         f"\ufeff```markdown\n{RENDERED}```\n",
@@ -119,7 +124,7 @@ def test_what_people_do_to_markdown_changes_no_plan(edited: str) -> None:
 
 
 def test_sections_may_stand_in_any_order_and_be_left_out() -> None:
-    text = "## What would turn the verdict\n- No keepers\n\n## Questions\n- How many?"
+    text = "## What would change the verdict\n- No keepers\n\n## Questions\n- How many?"
     plan = parse_plan(text)
     assert plan.sub_questions == (SubQuestion(question="How many?"),)
     assert (plan.would_turn, plan.must_know, plan.known) == (("No keepers",), (), ())

@@ -158,7 +158,8 @@ def revert(arguments: argparse.Namespace) -> int:
         opened = "Opened" if undone.is_new else "There already is"
         print(f"{undone.url}\n{opened} a pull request that reverts {files}")
     else:
-        print(f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}")
+        said = f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
+        print("\n".join(wrap(said, terminal_width(), 2)))
         if undone.uncommitted:
             print(f"With other changes, so not committed: {', '.join(undone.uncommitted)}")
     return 0

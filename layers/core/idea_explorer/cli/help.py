@@ -2,20 +2,19 @@
 
 import argparse
 
+from idea_explorer.cli import EXIT_INTERRUPTED
 from idea_explorer.cli.command_parser import suggest
+from idea_explorer.cli.failures import BAD_USAGE
 from idea_explorer.cli.output import EXIT, name_status
 from idea_explorer.cli.parser import build_parser
 from idea_explorer.cli.user_parser import TOPICS
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.run import Status
 
 PAGES = {
     "exit-codes": """\
 Exit codes
 
 {exit_codes}
-  2    the command was used incorrectly, or the configuration is wrong
-  130  interrupted with Ctrl-C before there was anything to keep
 
 `explore`, `resume`, `watch` and `submit --watch` end with the code of the run.
 Other commands end with 0 if they did what was asked, and with 1 if not: `idea
@@ -124,8 +123,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list_exit_codes() -> str:
-    codes: dict[int, list[Status]] = {}
+    codes: dict[int, list[str]] = {
+        BAD_USAGE: ["the command was used incorrectly, or the configuration is wrong"],
+        EXIT_INTERRUPTED: ["interrupted with Ctrl-C before there was anything to keep"],
+    }
     for status, code in EXIT.items():
-        codes.setdefault(code, []).append(status)
-    lines = (f"  {code}    {', '.join(map(name_status, codes[code]))}" for code in sorted(codes))
-    return "\n".join(lines)
+        codes.setdefault(code, []).append(name_status(status))
+    return "\n".join(f"  {code:<3}  {', '.join(codes[code])}" for code in sorted(codes))

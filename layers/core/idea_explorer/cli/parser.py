@@ -24,7 +24,20 @@ from idea_explorer.domain.toolsets import DEFAULT_TOOLSET
 if TYPE_CHECKING:
     from idea_explorer.cli.flags import Commands
 
+HEADINGS = {
+    "Explore": ("explore", "submit", "watch", "resume", "cancel"),
+    "Read": ("list", "status", "report", "open", "search", "spend"),
+    "Decide on changes": ("approve", "reject", "revert"),
+    "Music": ("index", "library"),
+    "Run a server": ("serve", "admin", "webhook"),
+    "Set up": ("doctor", "config", "completion", "help"),
+    "Debug": ("tool", "tools", "replay"),
+}
 EPILOG = """\
+Try:
+  idea explore "A subscription box for urban beekeepers"
+  idea report last
+
 Without ANTHROPIC_API_KEY an offline model runs every step but does no research.
 With IDEA_API_URL set, commands on explorations talk to that deployment; without
 it, to this machine. `idea doctor` checks what is configured and what is
@@ -35,12 +48,14 @@ def build_parser(asked: str | None = None) -> CommandParser:
     """With the flags of all commands, or only of the one that is asked for: the others have just names."""
     parser = CommandParser(
         prog="idea",
-        description="Explore ideas with a bounded research agent.",
+        description="Send in an idea and get a researched, cited report.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"idea {__version__}")
-    commands = parser.add_commands(asked)
+    parser.add_argument(
+        "--version", action="version", version=f"idea {__version__}", help="print the version"
+    )
+    commands = parser.add_commands(asked, HEADINGS)
     _add_explore(commands)
     _add_submit(commands)
     _add_list(commands)
@@ -57,26 +72,25 @@ def build_parser(asked: str | None = None) -> CommandParser:
 
 def _add_explore(commands: "Commands") -> None:
     command = add_command(commands, "explore", "explore.run", "run one exploration on this machine")
-    add_request(command)
-    add_research(command)
-    command.add_argument(
+    output = add_request(command, reads_folder=True)
+    output.add_argument(
         "--commit", action="store_true", help="commit the report to the folder's git"
     )
-    command.add_argument("--json", action="store_true", help="print one JSON object instead")
-    command.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    output.add_argument("--json", action="store_true", help="print one JSON object instead")
+    output.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
 
 def _add_submit(commands: "Commands") -> None:
     command = add_command(commands, "submit", "explorations.submit", "send an idea to a deployment")
-    add_request(command)
-    command.add_argument("--watch", action="store_true", help="follow it until it ends")
+    output = add_request(command)
+    output.add_argument("--watch", action="store_true", help="follow it until it ends")
+    add_output(output)
     command.add_argument(
         "--idempotency-key",
         metavar="KEY",
         help="submitting again with the same key starts nothing new",
     )
     add_profile(command)
-    add_output(command)
 
 
 def _add_list(commands: "Commands") -> None:

@@ -34,7 +34,7 @@ def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
             yield from ((line, "") for line in rows)
         else:
             for line in rows:
-                text = line if SOURCE.match(line) else _shorten_links(line, sources)
+                text = _shorten_links(line, {} if SOURCE.match(line) else sources)
                 colour = BOLD if line.startswith("#") else ""
                 yield from ((part, colour) for part in wrap_line(unescape_prose(text), width))
 

@@ -23,7 +23,7 @@ def add_user_commands(commands: "Commands") -> None:
     completion = add_command(
         commands, "completion", "completion.run", "print a script that completes commands with TAB"
     )
-    completion.add_argument("shell", choices=SHELLS)
+    completion.add_argument("shell", choices=SHELLS, metavar="shell", help="bash, zsh or fish")
     words = completion.add_argument(
         "words",
         nargs=argparse.REMAINDER,

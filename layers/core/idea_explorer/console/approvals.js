@@ -1,7 +1,7 @@
 // Changes and plans that need approval. The content is sent back only if it was edited; otherwise what was proposed is approved.
 
 import { getJson, pathOf, post } from "./api.js";
-import { announce, button, facts, failure, fill, h, setText, t } from "./dom.js";
+import { announce, button, dateTime, facts, failure, fill, h, setText, t } from "./dom.js";
 import { countGaps, countHunks, countLines, drawDiff } from "./diff.js";
 import { drawChecks } from "./results.js";
 import { drawMarkdown } from "./stream.js";
@@ -136,12 +136,12 @@ function change(approval, decide, preview, onChange) {
 	return { element, approve, reject, picked: () => isFile && pick.checked && !danger, isPlan, isCommands, draw, count: () => countLines(diff(), isEdited() ? null : choice && taken) };
 }
 
-const outcome = ({ status, edited, applied_at, commit }) => (status !== "approved" ? status
+const outcome = ({ status, edited, applied_at, commit }) => (status === "stale" ? "not written" : status !== "approved" ? status
 	: [edited ? "approved with edits" : "approved", applied_at && "and written", commit && `(${commit.slice(0, 7)})`].filter(Boolean).join(" "));
 
 const ended = (approval) => t("li", t("bdi.path", approval.path), " ", outcome(approval),
 	(approval.reason || approval.message) && `: ${approval.reason || approval.message}`, " ",
-	t("span.meta", facts(approval.decided_by, approval.decided_at && new Date(approval.decided_at).toLocaleString())));
+	t("span.meta", facts(approval.decided_by, approval.decided_at && dateTime(approval.decided_at))));
 
 export class Approvals {
 	constructor(root, id, signal) {
@@ -185,7 +185,7 @@ export class Approvals {
 		} });
 		const plans = changes.some((c) => c.isPlan);
 		const commands = changes.every((c) => c.isCommands);
-		const summary = plans ? "The plan needs your approval" : commands ? "The repository's checks need your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
+		const summary = plans ? "The plan needs your approval" : commands ? "The repository’s checks need your approval" : `${changes.length} ${changes.length > 1 ? "changes need" : "change needs"} your approval`;
 		this.drawBar = null;
 		const bar = changes.length > 1 && this.makeBar(changes, together);
 		fill(root,

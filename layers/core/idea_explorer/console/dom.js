@@ -143,11 +143,14 @@ export function age(moment, now) {
 	return minutes < 1 ? "just now" : `${span(minutes * 6e4)} ago`;
 }
 
+/** A moment as a person writes it, without its seconds. */
+export const dateTime = (moment) => new Date(moment).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+
 export const nameTab = (title) => { document.title = `${cut(title, 60)} · Idea Explorer`; };
 
 export const cut = (text, length) => {
 	const line = String(text ?? "").replace(/\s+/g, " ").trim();
-	return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+	return line.length > length ? `${line.slice(0, length - 1).replace(/(?<=.{40}) \S*$/, "")}…` : line;
 };
 
 export const select = (options) => t("select", Object.entries(options).map(([value, label]) => h("option", { value }, label)));
@@ -169,5 +172,6 @@ export function field(name, label, control, hint) {
 
 const number = (min, max, step) => h("input", { type: "number", min, max, step, placeholder: "default" });
 
-export const limits = () => t("div.pair", field("max_cost_usd", "Budget (US dollars)", number(0.01, null, 0.01)),
-	field("deadline_seconds", "Deadline (seconds)", number(1, 840)), field("max_steps", "Maximum steps", number(1, 20)));
+/** The limits of a run, as every form asks for them. */
+export const limits = () => t("div.pair", field("max_cost_usd", "Budget in dollars", number(0.01, null, 0.01)),
+	field("deadline_seconds", "Deadline in seconds", number(1, 840)), field("max_steps", "Maximum steps", number(1, 20)));

@@ -24,6 +24,14 @@ export class Footnotes {
 		Object.assign(this, { article, claims, isPinned: false });
 		this.card = h("div.footnote", { role: "dialog", "aria-label": "Source", tabindex: "-1", hidden: true });
 		document.body.append(this.card);
+		addEventListener("keydown", (event) => event.key === "Escape" && this.close(true), { signal });
+		addEventListener("pointerdown", (event) => !event.target.closest?.(".footnote, .cite, .claim") && this.close(), { signal });
+		addEventListener("scroll", () => !this.isPinned && this.close(), { signal, passive: true });
+		signal.addEventListener("abort", () => this.card.remove());
+	}
+
+	/** Opens the card for the marks on a page: those of the article, and those of what is quoted from it. */
+	listen(page) {
 		const over = (event) => {
 			const mark = event.target.closest?.("a.cite, a.claim");
 			if (mark && !this.isReturning) this.open(mark);
@@ -33,13 +41,13 @@ export class Footnotes {
 			clearTimeout(this.leaving);
 			if (!this.isPinned) this.leaving = setTimeout(() => this.close(), WAIT_MS);
 		};
-		for (const place of [article, this.card]) {
+		for (const place of [page, this.card]) {
 			place.addEventListener("pointerover", over);
 			place.addEventListener("pointerout", out);
 		}
-		article.addEventListener("focusin", over);
-		article.addEventListener("focusout", out);
-		article.addEventListener("click", (event) => {
+		page.addEventListener("focusin", over);
+		page.addEventListener("focusout", out);
+		page.addEventListener("click", (event) => {
 			const anchor = event.target.closest?.('a[href^="#"]:not([href^="#/"])');
 			if (!anchor) return;
 			event.preventDefault(); // # is the view
@@ -48,10 +56,6 @@ export class Footnotes {
 			this.isPinned = true;
 			this.card.focus();
 		});
-		addEventListener("keydown", (event) => event.key === "Escape" && this.close(true), { signal });
-		addEventListener("pointerdown", (event) => !event.target.closest?.(".footnote, .cite, .claim") && this.close(), { signal });
-		addEventListener("scroll", () => !this.isPinned && this.close(), { signal, passive: true });
-		signal.addEventListener("abort", () => this.card.remove());
 	}
 
 	open(mark) {

@@ -7,7 +7,7 @@ const asIs = { createHTML: (s) => s };
 const policy = globalThis.trustedTypes?.createPolicy("report", asIs) ?? asIs;
 
 /** A report with its footnotes, until the signal is aborted. */
-export function reportArticle(html, signal) {
+export function drawArticle(html, signal) {
 	const article = h("article.report.prose", { tabindex: "-1", dir: "auto" });
 	article.innerHTML = policy.createHTML(html);
 	const claims = article.querySelector(".claims");
@@ -17,6 +17,5 @@ export function reportArticle(html, signal) {
 		mark.textContent = number;
 		mark.ariaLabel = `Source ${number}`;
 	}
-	new Footnotes(article, claims, signal);
-	return article;
+	return { article, footnotes: new Footnotes(article, claims, signal) };
 }

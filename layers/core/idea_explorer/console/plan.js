@@ -4,6 +4,7 @@ import { fill, h, hidden, link, t } from "./dom.js";
 
 const LISTS = { must_know: "What we need to know to decide", known: "What the team already knows", would_turn: "What would change the verdict" };
 const SIGNS = { open: ["", "open"], running: ["", "being researched"], completed: ["✓", "answered"], partial: ["–", "partly answered"], searched: ["✓", "looked into"] };
+const ANSWERED = ["completed", "partial", "searched"];
 const MAX_SOURCES = 100;
 
 /** A panel beside the activity. It is a fold, so that it takes little room on a small screen. */
@@ -41,7 +42,7 @@ export class PlanPanel {
 		row.dataset.status = status;
 		sign.classList.toggle("turning", status === "running");
 		fill(sign, hidden(drawn), t("span.unseen", words));
-		const done = this.rows.filter((known) => !["open", "running", undefined].includes(known.row.dataset.status)).length;
+		const done = this.rows.filter((known) => ANSWERED.includes(known.row.dataset.status)).length;
 		fill(this.count, done > 0 && `${done} of ${this.rows.length}`);
 	}
 

@@ -1,7 +1,7 @@
 // All ideas of the person, a page of the API at a time. The API filters by status and toolset; the rest is done here.
 
 import { getJson, now } from "./api.js";
-import { ACTIVE, age, announce, badge, button, cut, empty, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge, verdictOf } from "./dom.js";
+import { ACTIVE, age, announce, badge, button, cut, dateTime, empty, failure, field, fill, h, isStale, linkButton, loading, money, nameOf, select, setText, staleBadge, STATUSES, t, title, VERDICT_NAMES, verdictBadge, verdictOf } from "./dom.js";
 import { describe, keepFresh, nameIdea, TOOLSETS } from "./list.js";
 
 const PAGE = 100;
@@ -34,9 +34,9 @@ function newRow() {
 			if (status && status !== item.status) announce(`${cut(item.idea, 60)}: ${nameOf(item.status)}`);
 			drawn = key;
 			status = item.status;
-			setText(cells.cost, money(item.cost_usd));
+			setText(cells.cost, item.cost_usd == null ? "" : money(item.cost_usd));
 			fill(cells.age, age(item.created_at, now()), isOld(item) && [" ", staleBadge()]);
-			cells.age.title = new Date(item.created_at).toLocaleString();
+			cells.age.title = dateTime(item.created_at);
 		},
 	};
 }

@@ -3,7 +3,7 @@
 import { getJson, getText, pathOf } from "./api.js";
 import { announce, badge, button, cut, facts, failure, fill, h, link, linkButton, loading, money, nameTab, notice, setText, t, title, VERDICT_NAMES, verdictBadge, verdictMeanings, verdictOf } from "./dom.js";
 import { describeDocument } from "./library.js";
-import { reportArticle } from "./markup.js";
+import { drawArticle } from "./markup.js";
 
 const CONCLUSION = /verdict|verdikt|urteil|fazit|verdetto|veredicto|veredito|oordeel|conclusion|summary/i;
 
@@ -66,9 +66,10 @@ function findConclusion(article, verdict) {
 		if (part.localName === "p" && !repeats) parts.push(part);
 		if (parts.length === 2 || parts.length && parts[0].textContent.length > 300) break;
 	}
-	const lead = article.firstElementChild;
-	if (verdict && !parts.length && lead?.localName === "p") parts.push(lead); // a report may begin with its point
-	return parts.map((part) => part.cloneNode(true));
+	const lead = article.querySelector(":scope > h1:first-child + p, :scope > p:first-child");
+	if (!verdict || parts.length || !lead) return parts.map((part) => part.cloneNode(true));
+	lead.remove(); // a report may begin with its point, which is not said twice
+	return [lead];
 }
 
 /** Folds the list of all claims, which stands before the sources: the text has a mark at each of them. */
@@ -76,7 +77,7 @@ function foldEvidence(sources) {
 	const list = sources[0]?.parentElement.previousElementSibling?.previousElementSibling;
 	const heading = list?.previousElementSibling;
 	if (list?.localName !== "ul" || heading?.localName !== "h2" || ![...list.children].every((item) => item.querySelector("strong"))) return;
-	const fold = t("details.fold.evidence", t("summary", `${heading.textContent}: ${list.childElementCount} claims`));
+	const fold = t("details.fold.evidence", t("summary", `${heading.textContent}: ${list.childElementCount} claim${list.childElementCount === 1 ? "" : "s"}`));
 	heading.replaceWith(fold);
 	fold.append(list);
 }
@@ -141,27 +142,30 @@ function followUp({ id, toolset }) {
 }
 
 /** A text with its heading, what is known about it, its conclusion, its tools, and its contents beside it. */
-function layOut({ article, name, known, verdict, conclusion, actions, marks, after }) {
+function layOut({ article, footnotes, name, known, verdict, conclusion, actions, marks, after }) {
 	const heading = article.querySelector("h1") ?? t("h1", name);
 	heading.remove();
 	heading.tabIndex = -1;
 	const sources = [...article.querySelectorAll('li[id^="source-"]')];
 	foldEvidence(sources);
-	return h("section.report-page", { "aria-label": "Report" }, heading, t("p.meta.facts", known),
-		t("div.split", t("div", (verdict || conclusion.length > 0) && t("div.conclusion", verdict, conclusion), actions), drawContents(article, sources),
+	const point = conclusion.length ? conclusion : verdict && t("p", verdict.title);
+	const page = h("section.report-page", { "aria-label": "Report" }, heading, t("p.meta.facts", known),
+		t("div.split", t("div", point && t("div.conclusion", verdict, point), actions), drawContents(article, sources),
 			t("div", article.querySelector(".cite, .claim, .unverified") && legend(marks), article, after)));
+	footnotes.listen(page);
+	return page;
 }
 
 /** Resolves to the whole of a report, with its own h1. */
 export async function drawReport(shown, signal) {
 	const read = (accept) => getText(pathOf(shown.id, "/report"), { accept, signal });
 	const [html, markdown] = await Promise.all([read("text/html"), read("text/markdown")]);
-	const article = reportArticle(html, signal);
+	const { article, footnotes } = drawArticle(html, signal);
 	const { citations, unmatched_citations: lost, verification: v } = shown.stats;
 	const bad = (n, words) => n > 0 && t("span.bad", ` · ${n} ${words}`);
 	const said = t("div");
 	const isOffline = shown.verdict && !verdictOf(shown);
-	return layOut({ article, name: shown.title || cut(shown.idea, 90), verdict: verdictBadge(shown), marks: shown,
+	return layOut({ article, footnotes, name: shown.title || cut(shown.idea, 90), verdict: verdictBadge(shown), marks: shown,
 		known: [shown.status !== "completed" && [badge(shown.status), " "], facts(new Date(shown.created_at).toLocaleDateString("en", { dateStyle: "medium" }), shown.cost_usd != null && money(shown.cost_usd),
 			citations > 0 && `${citations} citation${citations === 1 ? "" : "s"}`, claims(shown.stats)), bad(lost, `citation${lost === 1 ? "" : "s"} unverified`), bad(v?.unsupported, `claim${v?.unsupported === 1 ? "" : "s"} not supported`)],
 		conclusion: isOffline ? [t("p", "No model judged this idea. Run it again with a model to get a verdict.")] : findConclusion(article, shown.verdict),
@@ -187,9 +191,9 @@ export async function showDocument(root, given, signal) {
 	fill(root, title("Research"), loading("the document"));
 	const address = `research/document?path=${encodeURIComponent(decodeURIComponent(given))}`;
 	const [shown, html] = await Promise.all([getJson(address, { signal }), getText(address, { accept: "text/html", signal })]);
-	const article = reportArticle(html, signal);
+	const { article, footnotes } = drawArticle(html, signal);
 	const { exploration_id: id, path } = shown;
-	open(root, layOut({ article, name: shown.title, verdict: verdictBadge(shown), marks: shown,
+	open(root, layOut({ article, footnotes, name: shown.title, verdict: verdictBadge(shown), marks: shown,
 		known: [describeDocument(shown), " ", t("bdi.path", path)],
 		conclusion: findConclusion(article, verdictOf(shown)),
 		actions: t("div.actions.tools",

@@ -26,7 +26,7 @@ function closing(text, mark, from) {
 }
 
 /** The parts of one paragraph. `isOpen`: the text goes on, so what is begun is drawn as if it were complete. */
-export function inline(text, isOpen = false) {
+function inline(text, isOpen = false) {
 	const parts = [];
 	const missing = new Set(); // marks that nothing closes, looked for once
 	let at = 0;

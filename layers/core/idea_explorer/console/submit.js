@@ -1,14 +1,14 @@
 // The box for a new idea: a prompt, what to do with it, what it will cost, and everything else under Options.
 
 import { getJson, pathOf, post, upload } from "./api.js";
-import { announce, button, cut, facts, failure, field, fill, h, linkButton, money, select, setText, t, title } from "./dom.js";
+import { announce, button, cut, facts, failure, field, fill, h, limits, linkButton, money, select, setText, t, title } from "./dom.js";
 import { documentCard, documentView } from "./library.js";
 
 const PAUSE_MS = 600;
 const PRICED = ["idea", "toolset", "mode", "depth", "model", "effort", "context", "max_cost_usd", "max_steps", "deadline_seconds"];
 const TOOLSETS = {
 	research: ["Research", "Searches the web and your team’s research, and writes a cited report.", "What is the idea, for whom, and what do you want to know?",
-		["A subscription box for urban beekeepers", "Tool libraries run by neighbourhoods", "Rooftop gardens for renters"]],
+		["A subscription box for urban beekeepers", "Neighbourhood tool libraries", "Rooftop gardens for renters"]],
 	assistant: ["Assistant", "Answers a question with the web, your files and exact arithmetic.", "What do you want to know? You can attach files.",
 		["What is 17.5% of 12,480?", "How do heat pumps perform below −10 °C?", "Compare the offers in the attached files"]],
 	code: ["Code", "Reads a repository, answers with file and line, and proposes changes that you approve.", "What do you want to know or change in the code?",
@@ -32,8 +32,7 @@ const chips = (name, label, choices) => h("fieldset.choice", { id: name }, t("le
 	Object.entries(choices).map(([value, [text, about]], n) =>
 		h("label.chip", { title: about }, input({ type: "radio", name, value, checked: n === 0 }), text)));
 
-const limit = (name, label, attributes) => field(name, label, input({ type: "number", ...attributes }));
-const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up to ${Math.ceil(high)} min` : `${Math.floor(low)}–${Math.ceil(high)} min`);
+const minutes = ({ low, high }) => (high <= 1 ? "under a minute" : low < 1 ? `up to ${Math.ceil(high)}\u00a0min` : `${Math.floor(low)}–${Math.ceil(high)}\u00a0min`);
 
 function describeEstimate({ cost_usd: cost, tokens, minutes: time, max_cost_usd: most, runs }) {
 	const price = cost ? (cost.low === cost.high ? money(cost.low) : `${money(cost.low)}–${money(cost.high)}`) : `about ${(Math.round(tokens.high / 1000) * 1000).toLocaleString("en")} tokens`;
@@ -78,8 +77,7 @@ export function ideaForm(signal) {
 			field("effort", "Effort", select({ "": "As the model decides", low: "Low: quicker", medium: "Medium", high: "High: thinks longer" }))),
 		only[3][1], only[4][1],
 		t("h3", "Limits"),
-		t("div.pair", limit("max_cost_usd", "Budget in dollars", { min: 0.01, step: 0.01 }), limit("deadline_seconds", "Deadline in seconds", { min: 1, max: 840 }),
-			limit("max_steps", "Maximum steps", { min: 1, max: 20 })),
+		limits(),
 		t("p.hint", "A PDF that Claude opens on the web is billed in full, even past the budget."),
 		t("h3", "Sources and background"),
 		field("context", "Background", h("textarea", { rows: "3", maxlength: "50000" }), "Anything the model should know before it starts."),
@@ -243,7 +241,8 @@ export function ideaForm(signal) {
 			const control = found instanceof RadioNodeList ? found[0] : found;
 			const place = document.getElementById(`${name}-error`);
 			if (!control || !place || control.closest("[hidden]")) return true;
-			fill(place, message);
+			const rule = message.replace(/ \([\w.]+\.\d+\)$|\.$/, ""); // without the number of an item
+			fill(place, `${rule[0].toUpperCase()}${rule.slice(1)}.`);
 			control.setAttribute("aria-invalid", "true");
 			control.closest("details")?.setAttribute("open", "");
 			return false;

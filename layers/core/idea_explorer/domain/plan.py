@@ -54,11 +54,13 @@ class Plan(DomainModel, frozen=True):
 Section = Literal["must_know", "sub_questions", "known", "would_turn"]
 TITLE = "Research plan"
 TITLES: dict[Section, str] = {
-    "must_know": "What has to be known to decide",
+    "must_know": "What we need to know to decide",
     "sub_questions": "Questions",
     "known": "What the team already knows",
-    "would_turn": "What would turn the verdict",
+    "would_turn": "What would change the verdict",
 }
+# headings of plans that were written before those above
+_EARLIER_TITLES = ("What has to be known to decide", "What would turn the verdict")
 # By words of a heading, because people reword them; the first that fits.
 _WORDS: tuple[tuple[Section, tuple[str, ...]], ...] = (
     ("would_turn", ("turn", "verdict", "change")),
@@ -279,7 +281,7 @@ def _is_heading(text: str) -> bool:
     if text.startswith("#"):
         return True
     plain = fold(text.strip("*_: "))
-    return any(plain == fold(title) for title in TITLES.values())
+    return any(plain == fold(title) for title in (*TITLES.values(), *_EARLIER_TITLES))
 
 
 def _find_section(heading: str) -> Section | None:

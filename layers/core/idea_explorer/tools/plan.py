@@ -61,8 +61,8 @@ class WritePlan(Arguments):
     ]
     would_turn: Annotated[
         SomeItems,
-        Field(description="Findings that would turn the verdict"),
-        Rule(f"a list of 1 to {MAX_ITEMS} texts: findings that would turn the verdict"),
+        Field(description="Findings that would change the verdict"),
+        Rule(f"a list of 1 to {MAX_ITEMS} texts: findings that would change the verdict"),
     ]
 
 
