@@ -162,6 +162,16 @@ def test_a_verdict_without_a_conclusion_says_what_it_means(tab: Browser, stage: 
     assert "The time is better spent elsewhere." in tab.text(".conclusion")
 
 
+def test_a_short_conclusion_is_not_taken_for_the_verdict(tab: Browser, stage: Stage) -> None:
+    text = "# Boxes for urban beekeepers\n\n**Verdict: PASS**\n\nCompass does it already.\n"
+    page = ("https://bees.example/growth", PAGE)
+    idea = stage.api.submitted(OWNER)
+    read(tab, stage, store_verified(stage.api, idea, text, page, [], verdict="PASS"))
+
+    assert "Compass does it already." in tab.text(".conclusion")
+    assert "Verdict:" not in tab.text(".conclusion")
+
+
 def test_the_report_says_what_its_marks_mean_and_takes_a_question(
     tab: Browser, stage: Stage, report: Exploration
 ) -> None:

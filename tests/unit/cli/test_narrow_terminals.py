@@ -1,17 +1,20 @@
 """What is told in columns fits the terminal that it is read in."""
 
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
+from idea_explorer.cli.columns import columns_of, count_columns, wrap
 from idea_explorer.cli.doctor import format_result
 from idea_explorer.cli.output import format_list
-from idea_explorer.cli.streams import wrap_sentence
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
+from tests.fakes.terminal import show_on_terminal
 
 IDEA = "A subscription box for urban beekeepers with seeds, tools and a newsletter"
 NOW = datetime.now(UTC)
@@ -69,11 +72,38 @@ def test_what_goes_to_a_file_is_not_wrapped() -> None:
 
 def test_a_sentence_is_broken_between_words_and_its_command_is_not() -> None:
     command = "idea report 0199b000-0000-7000-8000-000000000003 --research demo"
-    text = f"idea: Nothing was published, and `idea help ids` helps. Read it with: {command}"
+    text = f"Nothing was published, and `idea help ids` helps. Read it with: {command}"
 
-    assert wrap_sentence(text, 40, indent=6) == [
+    assert wrap(text, 40, "idea: ", "      ") == [
         "idea: Nothing was published, and",
         "      `idea help ids` helps. Read it",
         "      with:",
         f"      {command}",
     ]
+
+
+def test_a_sign_before_a_command_does_not_break_it() -> None:
+    text = "Nobody has asked yet (run `idea config set ANTHROPIC_API_KEY` to begin)."
+
+    assert wrap(text, 30) == [
+        "Nobody has asked yet (run",
+        "`idea config set ANTHROPIC_API_KEY`",
+        "to begin).",
+    ]
+
+
+def test_wide_characters_take_two_columns_and_a_line_may_end_after_each() -> None:
+    assert count_columns("東京 e\u0301") == 6
+    assert wrap("中文報告沒有空格。這是第二句。", 12) == ["中文報告沒有", "空格。這是第", "二句。"]
+    assert wrap("한국어 보고서", 8) == ["한국어", "보고서"]
+
+
+def test_columns_says_how_wide_a_terminal_is_and_nothing_else_has_a_width(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "33")
+    seen: list[int | None] = []
+    show_on_terminal(lambda: seen.append(columns_of(sys.stderr)))
+    assert seen == [33]
+    with (tmp_path / "file").open("w") as file:
+        assert columns_of(file) is None

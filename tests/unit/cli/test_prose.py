@@ -109,3 +109,20 @@ def test_what_counts_as_space_but_is_none_is_spelled_out(markdown: str) -> None:
         shown = show(markdown.format(f"a\x0bb\x1cc\u2028d{long}"), 20)
         assert shown[-1].endswith(rf"a\x0bb\x1cc\u2028d{long}")
         assert len(shown) == 1
+
+
+def test_code_is_shown_as_it_is() -> None:
+    assert show("`[a](http://b)` and [c](http://d)", 80) == ["`[a](http://b)` and c <http://d>"]
+    block = ["````", "```python", "[a](b)", "```", "[c](d)", "````"]
+    assert show("\n".join([*block, "[e](f)"]), 80) == [*block, "e <f>"]
+    assert drop_link_targets("`[a](b)` [c](d)") == "`[a](b)` c"
+
+
+def test_an_image_is_its_description() -> None:
+    assert show("![a chart](c.png)", 80) == ["a chart <c.png>"]
+
+
+def test_columns_of_wide_characters_are_even() -> None:
+    table = "| Place | Rank |\n|---|---|\n| 東京 | 1 |\n| Oslo | 2 |"
+
+    assert show(table, 40) == ["Place  Rank", "─────  ────", "東京   1", "Oslo   2"]

@@ -60,6 +60,14 @@ def test_a_long_line_is_broken_between_words_below_its_first_word() -> None:
 @pytest.mark.usefixtures("columns")
 @pytest.mark.parametrize("columns", [40], indirect=True)
 def test_a_command_is_never_broken() -> None:
-    hint = "    decide with: idea approve 0199b000-0000-7000-8000-000000000003 --list"
+    command = "idea approve 0199b000-0000-7000-8000-000000000003 --list"
 
-    assert draw(hint) == [hint]
+    assert draw(f"    decide with: {command}") == ["    decide with:", f"    {command}"]
+
+
+@pytest.mark.usefixtures("columns")
+@pytest.mark.parametrize("columns", [40], indirect=True)
+def test_an_address_is_never_broken() -> None:
+    address = f"https://example.com/{'a' * 40}"
+
+    assert draw(f"  see {address}") == ["  see", f"  {address}"]

@@ -45,8 +45,8 @@ def test_what_is_quadratic_is_found() -> None:
 
 # The patterns by the surface that measures them.
 MEASURED = {
-    "report on a terminal": "cli.prose.LINK cli.prose.SOURCE cli.prose.LINE_START cli.prose.BAR",
-    "sentence on a terminal": "cli.streams.COMMAND",
+    "report on a terminal": "cli.prose.LINK_OR_CODE cli.prose.SOURCE cli.prose.BAR cli.columns.LINE_START",
+    "sentence on a terminal": "cli.columns.PIECE",
     "document": "domain.front_matter._CLOSING",
     "update section": """
         domain.documents._UPDATE_HEADING domain.documents._HEADING
@@ -247,8 +247,6 @@ NOT_MEASURED = {
     "api.heads._AMBIGUOUS": FIXED,
     "api.hosts._HOST": "a header, which the server bounds",
     "cli.arguments.SUFFIX": FIXED,
-    "cli.screens.HINT": FIXED,
-    "cli.screens.LINE_START": "reads the beginning of a line, and each of its characters once",
     "console.assets._NAME": SHORT,
     "adapters.music.tidal_documents._DURATION": SHORT,
     "domain.approvals._ADDRESS": SHORT,

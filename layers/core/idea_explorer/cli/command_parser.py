@@ -1,10 +1,11 @@
 """The parser of every command: its help, and for a word that it does not know, the one that was meant."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
+
+from idea_explorer.cli.columns import DEFAULT_COLUMNS, columns_of, read_columns
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
 PLAIN_WORDS = {
@@ -65,8 +66,9 @@ class CommandParser(argparse.ArgumentParser):
         self.exit(BAD_USAGE)
 
     def _get_formatter(self, prog: str = "") -> argparse.HelpFormatter:
+        width = read_columns() or columns_of(sys.__stdout__) or DEFAULT_COLUMNS
         return self.formatter_class(  # type: ignore[call-arg]
-            prog=prog or self.prog, width=_read_width() - MARGIN, max_help_position=HELP_COLUMN
+            prog=prog or self.prog, width=width - MARGIN, max_help_position=HELP_COLUMN
         )
 
     @property
@@ -167,17 +169,3 @@ class _UnusedParser:
 
     def __call__(self, *_: object, **__: object) -> Any:
         return self
-
-
-def _read_width() -> int:
-    """As `shutil.get_terminal_size` does, which loads the compressions of archives."""
-    try:
-        width = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        width = 0
-    if width <= 0:
-        try:
-            width = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
-        except (AttributeError, ValueError, OSError):
-            width = 0
-    return width or 80

@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 from idea_explorer.cli.arguments import with_folder
 from idea_explorer.cli.checks import CHECKS, CheckResult
+from idea_explorer.cli.columns import wrap
 from idea_explorer.cli.output import print_json, terminal_width
-from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import until_reader_leaves
 from idea_explorer.domain.errors import InvalidSettingError
 from idea_explorer.settings import Settings
@@ -37,7 +37,7 @@ def format_result(result: CheckResult, width: int | None) -> list[str]:
     sign, indent = SIGNS[result.state], 2 if narrow else 15
     subject = f"{result.subject}: " if narrow else f"{result.subject:<12} "
     fix = [f"{' ' * indent}→ {result.fix}"] if result.fix else []
-    return [*wrap(f"{sign} {subject}{result.text}", width, indent), *fix]
+    return [*wrap(result.text, width, f"{sign} {subject}", " " * indent), *fix]
 
 
 def run_checks(

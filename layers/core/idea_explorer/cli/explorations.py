@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
+from idea_explorer.cli.columns import wrap
 from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.output import (
     EXIT,
@@ -24,7 +25,6 @@ from idea_explorer.cli.output import (
     suggest_resume,
     terminal_width,
 )
-from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
@@ -159,7 +159,7 @@ def revert(arguments: argparse.Namespace) -> int:
         print(f"{undone.url}\n{opened} a pull request that reverts {files}")
     else:
         said = f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
-        print("\n".join(wrap(said, terminal_width(), 2)))
+        print("\n".join(wrap(said, terminal_width(), rest="  ")))
         if undone.uncommitted:
             print(f"With other changes, so not committed: {', '.join(undone.uncommitted)}")
     return 0
@@ -192,7 +192,7 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
             if content:
                 print_markdown(f"{content}\n")
             for line in format_summary(details, target.stats(details)).split("\n"):
-                print("\n".join(wrap(line, terminal_width(), 0)))
+                print("\n".join(wrap(line, terminal_width())))
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
     return EXIT.get(details.status, 1)

@@ -1,6 +1,5 @@
 """Explorations as a person reads them: statuses, summaries, list rows and suggested commands."""
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
+from idea_explorer.cli.columns import columns_of
 from idea_explorer.cli.streams import print_coloured
 from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
@@ -298,4 +298,4 @@ def _name_decisions(pending: "Sequence[ApprovalView]") -> tuple[str, str]:
 
 def terminal_width() -> int | None:
     """None where stdout goes to a file or another program."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return columns_of(sys.stdout)

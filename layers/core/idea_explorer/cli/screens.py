@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from idea_explorer.cli import streams
-from idea_explorer.domain.patterns import lazy_pattern
+from idea_explorer.cli.columns import wrap_line
 from idea_explorer.domain.text import make_printable, unescape_prose
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ DRAWINGS_PER_SECOND = 12.5  # as many as the spinner has pictures for
 # Words that come faster than this are drawn together: nobody sees the difference, and drawing takes time.
 DRAW_SECONDS = 0.05
 UNFINISHED_ROWS = 3
-LINE_START = lazy_pattern(r" *(?:(?:[→✓✗…·?>*+-]|\d+\.|\[\d+\]) )?")
-HINT = lazy_pattern(r": idea ")
-MIN_ROW = 20  # columns: with fewer, an indent leaves no room for words
 MAX_UNFINISHED = 2_000  # characters: more than fit into these rows
 
 
@@ -84,7 +81,7 @@ class TerminalScreen:
 
     def line(self, text: str, style: str = "") -> None:
         # as Text, so that brackets in an idea or a result are never read as markup
-        rows = self._wrap(self._text(make_printable(text), style=style))
+        rows = [self._text(row, style=style) for row in wrap_line(text, self._console.width)]
         # what rich draws again by itself holds this lock too: without it one of both would erase as many rows
         # as the other has drawn, and lines would be lost
         with self._live._lock:  # noqa: SLF001
@@ -117,17 +114,6 @@ class TerminalScreen:
         # would obey what is written to it
         if isinstance(sys.stderr, self._proxy):
             sys.stderr = streams.make_stream_printable(cast("TextIO", sys.stderr))
-
-    def _wrap(self, text: "Text") -> "list[Text]":
-        """Broken between words, with the following rows below the first word; commands stay whole."""
-        width = self._console.width
-        start = LINE_START.match(text.plain)
-        indent = start.end() if start else 0
-        if text.cell_len <= width or HINT.search(text.plain) or width - indent < MIN_ROW:
-            return [text]
-        first, *others = text[indent:].wrap(self._console, width - indent)
-        margin = self._text(" " * indent)
-        return [text[:indent] + first, *(margin + row for row in others)]
 
     def _render(self) -> "Group":
         minutes, seconds = divmod(int(self._console.get_time() - self._began), 60)

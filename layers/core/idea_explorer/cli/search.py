@@ -2,14 +2,14 @@
 
 import argparse
 
+from idea_explorer.cli.columns import wrap
 from idea_explorer.cli.output import print_json, terminal_width
-from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.search_words import MAX_CHARACTERS
-from idea_explorer.domain.text import make_printable, one_line, unescape_prose
+from idea_explorer.domain.text import one_line, unescape_prose
 
 MAX_RESULTS = 20
 EXCERPT = 240
@@ -50,5 +50,5 @@ def _format_hit(hit: JsonObject) -> list[str]:
     excerpt = unescape_prose(one_line(text_of(hit.get("excerpt")), EXCERPT))
     lines = [f"{title} ({facts})" if facts else title, f"    {text_of(hit.get('path'))}"]
     if excerpt:
-        lines += wrap(f"    {make_printable(excerpt)}", terminal_width(), 4)
+        lines += wrap(excerpt, terminal_width(), "    ", "    ")
     return lines

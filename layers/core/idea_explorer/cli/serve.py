@@ -28,6 +28,7 @@ from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.reuse import similar
 from idea_explorer.wiring.deps import server_deps
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, local_queue, local_uploads
+from idea_explorer.wiring.toolsets import check_folder
 
 MAX_PORT = 65_535
 OPEN_FILES = 8_192
@@ -40,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_arguments(arguments)
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = read_settings(arguments.research, reads_research=True)
+    check_folder(settings)
     settings = with_absolute_folder(settings)
     log = cli_log(sys.stderr if arguments.debug else None)
     deps = server_deps(settings, log)

@@ -1,15 +1,14 @@
 """Similar research, shown before money is spent. A person at a terminal is asked, a script never."""
 
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from idea_explorer.cli.prose import wrap
+from idea_explorer.cli.columns import columns_of, wrap
 from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import IndexEntry, Similar
-from idea_explorer.domain.text import make_printable, one_line
+from idea_explorer.domain.text import one_line
 from idea_explorer.ports import ResearchIndex
 
 MAX_HITS = 3
@@ -94,6 +93,6 @@ def _format_hit(number: int, hit: Similar, path: str) -> list[str]:
     facts = ", ".join(filter(None, (hit.date, hit.verdict, f"{hit.score:.0%} similar")))
     has_title = hit.title != hit.path
     title = hit.title if has_title else path
-    text = make_printable(f"  {number}  {one_line(title, 80)} ({one_line(facts, 100)})")
-    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    return [*wrap(text, width, 5), *([f"     {path}"] if has_title else [])]
+    text = f"{one_line(title, 80)} ({one_line(facts, 100)})"
+    lines = wrap(text, columns_of(sys.stderr), f"  {number}  ", " " * 5)
+    return [*lines, *([f"     {path}"] if has_title else [])]

@@ -10,12 +10,10 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TextIO, cast
 
-from idea_explorer.domain.patterns import lazy_pattern
+from idea_explorer.cli.columns import columns_of, wrap
 from idea_explorer.domain.text import make_printable
 
 NAME = "idea: "
-COMMAND = lazy_pattern(r"(?<=: )idea .*|`[^`]*`")
-GLUE = "\0"  # in place of a space at which no line is broken
 
 
 def prepare() -> None:
@@ -57,34 +55,10 @@ def is_plain() -> bool:
 
 
 def warn(sentence: str) -> None:
-    """As one paragraph: a sentence of a server's or a model's cannot pass for another of ours."""
-    text = f"{NAME}{' '.join(sentence.split())}"
-    width = _width_of(sys.stderr)
-    lines = [text] if width is None or len(text) <= width else wrap_sentence(text, width, len(NAME))
+    """As one paragraph: a sentence of a server's or a model's cannot imitate one of ours."""
+    text = " ".join(sentence.split())
+    lines = wrap(text, columns_of(sys.stderr), NAME, " " * len(NAME))
     print("\n".join(lines), file=sys.stderr)
-
-
-def wrap_sentence(text: str, width: int, indent: int) -> list[str]:
-    """The text in lines that are broken between words, but never in a command: that is copied whole."""
-    import textwrap
-
-    kept = COMMAND.sub(lambda found: found[0].replace(" ", GLUE), text)
-    lines = textwrap.wrap(
-        kept,
-        width,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace(GLUE, " ") for line in lines]
-
-
-def _width_of(stream: TextIO) -> int | None:
-    """The columns of a terminal; None for anything else."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or None
-    except (OSError, ValueError, AttributeError):
-        return None
 
 
 def flush_stdout() -> None:

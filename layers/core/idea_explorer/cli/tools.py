@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from idea_explorer.agent.tool_calls import Caller, ToolExecutor, ToolLimiter, ToolRetrier
 from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.cli.arguments import read_files, read_settings
+from idea_explorer.cli.columns import wrap
 from idea_explorer.cli.output import terminal_width
-from idea_explorer.cli.prose import wrap
 from idea_explorer.cli.streams import until_reader_leaves, warn
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import Block, dump_text, text_of
@@ -67,7 +67,7 @@ def list_all(arguments: argparse.Namespace) -> int:
             for text in _describe(definition):
                 # an example can be copied: it stays one line
                 width = None if text.startswith("Example: ") else terminal_width()
-                print("\n".join(wrap(f"{INDENT}{text}", width, len(INDENT))))
+                print("\n".join(wrap(text, width, INDENT, INDENT)))
     return 0
 
 

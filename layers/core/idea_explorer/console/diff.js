@@ -88,8 +88,12 @@ function findChange(old, fresh) {
 
 /** Marks what has changed within lines that stand for each other: as many removed as added ones, one run after the other. */
 function markChanges(lines) {
+	const run = (kind, from) => {
+		let end = from;
+		while (lines[end]?.kind === kind) end++;
+		return lines.slice(from, end);
+	};
 	for (let n = 0; n < lines.length;) {
-		const run = (kind, from) => lines.slice(from, from + Math.max(0, lines.slice(from).findIndex((line) => line.kind !== kind)));
 		const removed = run("removed", n);
 		const added = run("added", n + removed.length);
 		if (removed.length === added.length) removed.forEach((line, i) => {

@@ -62,7 +62,8 @@ function findConclusion(article, verdict) {
 	const heading = [...article.querySelectorAll("h2, h3")].find((each) => CONCLUSION.test(each.textContent));
 	const parts = [];
 	for (let part = heading?.nextElementSibling; part && !/^H[1-6]$/.test(part.localName.toUpperCase()); part = part.nextElementSibling) {
-		const repeats = part.textContent.trim().length < 40 && VERDICT_NAMES.some((name) => part.textContent.toUpperCase().includes(name));
+		const said = part.textContent.replace(/^[^:]{0,30}:/, "").replace(/[.!]?\s*$/, "").trim().toUpperCase();
+		const repeats = VERDICT_NAMES.includes(said);
 		if (part.localName === "p" && !repeats) parts.push(part);
 		if (parts.length === 2 || parts.length && parts[0].textContent.length > 300) break;
 	}
