@@ -20,6 +20,8 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(chromium: Browser) -> Browser:
+    # a server of the test before may have had the port, and so the address, of the next one
+    chromium.run("if (origin !== 'null') { sessionStorage.clear(); localStorage.clear() }")
     chromium.open("about:blank")
     chromium.size(1100)
     chromium.network()
