@@ -163,7 +163,8 @@ def test_a_verdict_without_a_conclusion_says_what_it_means(tab: Browser, stage: 
 
 
 def test_a_short_conclusion_is_not_taken_for_the_verdict(tab: Browser, stage: Stage) -> None:
-    text = "# Boxes for urban beekeepers\n\n**Verdict: PASS**\n\nCompass does it already.\n"
+    head = "# Boxes for urban beekeepers\n\n## Verdict\n\n**Verdict: PASS**"
+    text = f"{head}\n\nCompass does it already.\n"
     page = ("https://bees.example/growth", PAGE)
     idea = stage.api.submitted(OWNER)
     read(tab, stage, store_verified(stage.api, idea, text, page, [], verdict="PASS"))
