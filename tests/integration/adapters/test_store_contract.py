@@ -1,6 +1,7 @@
 """What every store promises, asked of each in the same words."""
 
 import json
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from idea_explorer.domain.errors import (
     InvalidRequestError,
     LeaseLostError,
     MissingError,
+    UnreadableRecordError,
 )
 from idea_explorer.domain.events import StatusChanged, ToolCallEnd
 from idea_explorer.domain.exploration import Exploration
@@ -188,6 +190,23 @@ def test_a_branch_is_on_no_list_and_waits_for_no_slot(stores: Deps) -> None:
     assert [listed.id for listed in page.explorations] == [parent.id]
     assert stores.admission.count_waiting() == waiting
     assert stores.explorations.load(child.id) == child
+
+
+def test_what_only_another_version_can_read_is_on_no_list_and_told_when_asked_for(
+    stores: Deps,
+) -> None:
+    kept, theirs = stored(stores), an_exploration(minutes=1)
+    request = theirs.request.model_copy(update={"toolset": "shop"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pydantic's, about a toolset that it does not know
+        assert stores.explorations.create(theirs.replace(request=request))
+
+    page = stores.explorations.page("ada", Filter(), limit=10, cursor=None)
+    assert [listed.id for listed in page.explorations] == [kept.id]
+    found = stores.explorations.unchanged_since("queued", LATER)
+    assert [exploration.id for exploration in found] == [kept.id]
+    with pytest.raises(UnreadableRecordError, match=r"another version .* its request\.toolset"):
+        stores.explorations.load(theirs.id)
 
 
 def test_explorations_of_the_same_moment_are_all_listed_once(stores: Deps) -> None:

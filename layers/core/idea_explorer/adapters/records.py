@@ -3,10 +3,12 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import TypeVar
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from idea_explorer.domain.errors import (
     InvalidRequestError,
@@ -14,6 +16,7 @@ from idea_explorer.domain.errors import (
     MissingError,
     NoFreeSlotError,
     UnavailableError,
+    UnreadableRecordError,
 )
 from idea_explorer.domain.events import AnyEvent, ToolCallEnd, dump_event
 from idea_explorer.domain.exploration import Exploration
@@ -27,6 +30,7 @@ MAX_EVENT_BYTES = 300_000  # a DynamoDB item holds at most 400 KB, and its keys 
 MAX_OUTPUT_BYTES = 4_000  # of a tool's output in an event: enough to show what it found
 SHORT_FORMS = ((1_000, 100), (300, 50), (100, 20))  # characters of a text and items of a list
 TRUNCATED = " … [cut]"
+Stored = TypeVar("Stored")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
@@ -63,8 +67,29 @@ def decode_cursor(cursor: str) -> str:
 
 def restore_exploration(record: str | bytes, lease: int, cancel_requested: bool) -> Exploration:
     """Lease and cancel request are stored beside the record, because they change without it."""
-    exploration = Exploration.model_validate_json(record, context=STORED)
+    try:
+        exploration = Exploration.model_validate_json(record, context=STORED)
+    except ValidationError as error:
+        places = [".".join(map(str, problem["loc"])) for problem in error.errors()]
+        raise UnreadableRecordError(places) from error
     return exploration.replace(lease=lease, cancel_requested=cancel_requested)
+
+
+def restore_readable(
+    stored: Iterable[Stored], restore: Callable[[Stored], Exploration]
+) -> Iterator[Exploration]:
+    """Those that this version can read: another, with a toolset of its own, may have stored the rest."""
+    for one in stored:
+        with suppress(UnreadableRecordError):
+            yield restore(one)
+
+
+def may_explore(record: str | bytes) -> bool:
+    """Also if this version cannot read the record: the one that stored it may be at work."""
+    try:
+        return restore_exploration(record, lease=0, cancel_requested=False).is_exploring
+    except UnreadableRecordError:
+        return True
 
 
 def change_and_lease(before: Exploration, change: RecordChange) -> Exploration:

@@ -103,6 +103,17 @@ class InvalidTransitionError(ConflictError): ...
 class NoFreeSlotError(ConflictError): ...
 
 
+class UnreadableRecordError(ConflictError):
+    """`fields` are those that only the version which stored the record knows how to read."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        super().__init__(
+            "This exploration was stored by another version of Idea Explorer, and this one cannot read its"
+            f" {', '.join(fields)}.",
+            hint="Use the version that stored it.",
+        )
+
+
 class BaseMovedError(ExplorerError): ...
 
 

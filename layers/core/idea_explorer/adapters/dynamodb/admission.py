@@ -35,9 +35,9 @@ HAS_ROOM = "(attribute_not_exists(#holders) OR size(#holders) < :slots)"
 
 
 class DynamoAdmission:
-    def __init__(self, table: Table, restore: Callable[[Item], Exploration]) -> None:
+    def __init__(self, table: Table, may_explore: Callable[[Item], bool]) -> None:
         self._table = table
-        self._restore = restore
+        self._may_explore = may_explore
 
     def longest_waiting(self, owner: str | None = None) -> Sequence[WaitingExploration]:
         """The items of an owner sort by time, so each owner's first one is wanted; the rest of an owner
@@ -95,7 +95,7 @@ class DynamoAdmission:
         )
 
     def _free_stale_slot(self, holder: str, owner: str, item: Item | None) -> bool:
-        if item and self._restore(item).is_exploring:
+        if item and self._may_explore(item):
             return False
         unchanged = Condition(f"attribute_not_exists(#{PK})", {})
         if item:

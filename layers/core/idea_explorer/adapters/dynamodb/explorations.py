@@ -17,6 +17,7 @@ from idea_explorer.adapters.dynamodb.events import EventNumbers, dump_events, ev
 from idea_explorer.adapters.dynamodb.expressions import Condition, Put, Write
 from idea_explorer.adapters.dynamodb.record_items import (
     active_attribute,
+    may_explore,
     record_attributes,
     restore,
     save_record,
@@ -81,7 +82,7 @@ class DynamoExplorations:
 
     @property
     def admission(self) -> DynamoAdmission:
-        return DynamoAdmission(self._table, restore)
+        return DynamoAdmission(self._table, may_explore)
 
     def take_over(
         self,
@@ -155,7 +156,7 @@ class DynamoExplorations:
             if len(found) > limit:
                 break
         keys = [record_key(item[PK]) for item in found[:limit]]
-        listed = [restore(item) for item in self._table.get_many(keys)]
+        listed = records.restore_readable(self._table.get_many(keys), restore)
         return ExplorationPage(
             # The index lags behind a little; the records themselves are current.
             [e for e in listed if wanted.status in {None, e.status}],
@@ -180,7 +181,8 @@ class DynamoExplorations:
         )
         pages = self._table.query(where, index=BY_STATUS, limit=limit)
         items = islice((item for page in pages for item in page), limit)
-        return [restore(item) for item in self._table.get_many([record_key(i[PK]) for i in items])]
+        stored = self._table.get_many([record_key(i[PK]) for i in items])
+        return [*records.restore_readable(stored, restore)]
 
     def _get(self, exploration_id: ExplorationId) -> Item:
         item = self._table.get(record_key(exploration_id))

@@ -41,6 +41,10 @@ def restore(item: Item) -> Exploration:
     return records.restore_exploration(record, item["lease"], item["cancel_requested"])
 
 
+def may_explore(item: Item) -> bool:
+    return records.may_explore(zlib.decompress(item["record"]))
+
+
 def record_attributes(exploration: Exploration) -> dict[str, Value]:
     return {
         "status": exploration.status,

@@ -57,9 +57,7 @@ class SqliteAdmission(StoreFile):
         with self._db.transaction() as db:
             rows = db.execute(query).fetchall()
             stale = [
-                name
-                for name, record in rows
-                if record is None or not Exploration.model_validate_json(record).is_exploring
+                name for name, record in rows if record is None or not records.may_explore(record)
             ]
             db.executemany("DELETE FROM slots WHERE id = ?", [(name,) for name in stale])
         return len(stale)

@@ -121,7 +121,7 @@ class SqliteExplorations(RecordFile):
             [*given.values(), limit + 1],
         )
         return ExplorationPage(
-            [_restore(row) for row in rows[:limit]],
+            [*records.restore_readable(rows[:limit], _restore)],
             records.encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
         )
 
@@ -131,14 +131,14 @@ class SqliteExplorations(RecordFile):
         # as text a time sorts to the second, whether or not it has a fraction
         oldest_first = "status = ? ORDER BY json_extract(record, '$.updated_at') LIMIT ?"
         rows = self._db.rows(SELECT + oldest_first, [status, -1 if limit is None else limit])
-        return records.select_unchanged(map(_restore, rows), status, moment)
+        return records.select_unchanged(records.restore_readable(rows, _restore), status, moment)
 
     def due_deliveries(
         self, moment: datetime, *, limit: int | None = None
     ) -> Sequence[Exploration]:
         due = "id IN (SELECT id FROM deliveries WHERE due < ?)"
         rows = self._db.rows(SELECT + due, [records.format_sortable(moment)])
-        return records.select_overdue(map(_restore, rows), moment)[:limit]
+        return records.select_overdue(records.restore_readable(rows, _restore), moment)[:limit]
 
 
 def _restore(row: tuple[Any, ...]) -> Exploration:
