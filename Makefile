@@ -169,7 +169,7 @@ injection: $(DEV) ## A model that obeys every planted instruction, over each too
 	@$(BIN)/python -m tests.adversarial.injection
 
 .PHONY: hostile
-hostile: $(DEV) ## Hostile strings for everything that meets text of strangers; TRIES=… SEED=…
+hostile: $(DEV) ## Hostile strings for every component that handles untrusted text; TRIES=… SEED=…
 	@$(BIN)/python -m tests.hostile.run --tries $(or $(TRIES),100000) --seed $(or $(SEED),1)
 
 .PHONY: faults

@@ -71,6 +71,9 @@ def test_changes_are_shown_approved_and_rejected(waiting: tuple[Idea, str, Path]
     assert "\x1b" not in out
     asked = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
     assert idea("reject", exploration_id, "unheard-of")[0] == 1
+    assert (
+        idea("watch", exploration_id, "--quiet")[0] == 3
+    )  # no terminal: nobody sees that it waits
 
     mine = folder / "mine.txt"
     mine.write_text("mine\n")

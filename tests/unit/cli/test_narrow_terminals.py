@@ -8,7 +8,7 @@ import pytest
 
 from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
-from idea_explorer.cli.columns import columns_of, count_columns, wrap
+from idea_explorer.cli.columns import columns_of, count_columns, cut, wrap
 from idea_explorer.cli.doctor import format_result
 from idea_explorer.cli.output import format_list
 from idea_explorer.domain.exploration import Exploration
@@ -107,3 +107,9 @@ def test_columns_says_how_wide_a_terminal_is_and_nothing_else_has_a_width(
     assert seen == [33]
     with (tmp_path / "file").open("w") as file:
         assert columns_of(file) is None
+
+
+def test_a_title_is_cut_by_the_columns_it_takes() -> None:
+    assert cut("都市の養蜂家", 12) == "都市の養蜂家"
+    assert cut("都市の養蜂家", 8) == "都市の…"
+    assert cut("Bees in towns", 8) == "Bees in…"

@@ -14,7 +14,7 @@ from idea_explorer.cli.decisions import (
     format_diff,
     read_numbers,
 )
-from idea_explorer.cli.output import print_json
+from idea_explorer.cli.output import parse_details, print_json
 from idea_explorer.cli.streams import print_coloured, until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
@@ -130,7 +130,12 @@ def _select(
             hint=f"See them with: idea approve {target.name(arguments.id)} --list",
         )
     if not pending:
-        raise ConflictError(f"Exploration {arguments.id} has no changes to decide on.")
+        status = parse_details(target.show(arguments.id)).status
+        waits = approvals and status == "awaiting_approval"
+        raise ConflictError(
+            f"Exploration {arguments.id} has no changes to decide on.",
+            hint=f"Everything is decided. {target.describe_next(arguments.id)}" if waits else "",
+        )
     option = arguments.approves and ("--content" if arguments.content else "--hunks")
     if option and (arguments.content or arguments.hunks) and len(pending) > 1:
         raise InvalidRequestError(

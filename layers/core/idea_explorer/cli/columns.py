@@ -3,6 +3,7 @@
 import os
 import unicodedata
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TextIO
 
 from idea_explorer.domain.patterns import lazy_pattern
@@ -44,6 +45,15 @@ def _count_one(char: str) -> int:
     if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
         return 0  # drawn upon the character before it
     return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The beginning of a text that is on one line, with "…" where something is missing."""
+    if count_columns(text) <= width:
+        return text
+    ends = accumulate(map(_count_one, text))
+    fitting = sum(1 for end in ends if end < width)
+    return text[:fitting].rstrip() + "…"
 
 
 def wrap_line(line: str, width: int) -> list[str]:

@@ -57,7 +57,7 @@ def ask_for_decision(approval: ApprovalView, preview: PreviewEdit) -> DecisionRe
                 case "l":
                     return None
                 case _:
-                    pass
+                    warn("Answer with one of the letters in brackets.")
     except (EOFError, KeyboardInterrupt):
         return None
 

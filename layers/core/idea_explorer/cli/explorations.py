@@ -1,10 +1,12 @@
 """The commands on explorations: submit, list, status, watch, cancel, resume, revert, webhook."""
 
 import argparse
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
+from idea_explorer.api.approvals import ApprovalView
 from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
 from idea_explorer.cli.columns import wrap
@@ -27,9 +29,9 @@ from idea_explorer.cli.output import (
 )
 from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.streams import until_reader_leaves, warn
-from idea_explorer.cli.targets import Target, choose_target
+from idea_explorer.cli.targets import ReceivedEvent, Target, choose_target
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.events import ApprovalRequested
+from idea_explorer.domain.events import ApprovalRequested, StatusChanged
 from idea_explorer.domain.json import JsonObject, dump_text
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
@@ -233,10 +235,14 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
 
 def _describe_wait(target: Target, exploration_id: str) -> str:
     """What a run waits for, and the command for it."""
-    pending = [a for a in target.approvals(exploration_id) if a.status == "pending"]
+    pending = _pending(target, exploration_id)
     if not pending:
         return f"Everything is decided. {target.describe_next(exploration_id)}"
     return suggest_decision(pending, target.name(exploration_id))
+
+
+def _pending(target: Target, exploration_id: str) -> list[ApprovalView]:
+    return [a for a in target.approvals(exploration_id) if a.status == "pending"]
 
 
 def _follow(
@@ -247,8 +253,8 @@ def _follow(
     after: int = 0,
     print_outcome: bool = False,
 ) -> int:
-    """Show every event as it comes, until the run ends. With --json each is a line, and the command that
-    started the run ends with the object of the whole."""
+    """Show every event as it comes, until the run ends or waits for somebody who is not there. With --json
+    each is a line, and the command that started the run ends with the object of the whole."""
     details = parse_details(target.show(exploration_id))
     is_read = False
     with until_reader_leaves():  # nobody waits for a run that nobody reads about
@@ -266,7 +272,7 @@ def _show_events(
     if not (arguments.json or arguments.quiet):
         _display_events(target, details, after)
         return
-    for received in target.events(details.id, _ignore, after=after):
+    for received in _follow_events(target, details.id, _ignore, after):
         if arguments.json:
             line = {"id": received.number, **received.data}
             print(dump_text(line), flush=True)
@@ -280,13 +286,31 @@ def _display_events(target: Target, details: Details, after: int) -> None:
     with ProgressDisplay(
         screen, show_text=TOOLSETS[details.toolset].publishes_documents
     ) as display:
-        for received in target.events(details.id, display.notify, after=after):
+        for received in _follow_events(target, details.id, display.notify, after):
             if received.event:
                 display.emit(received.event)
             if isinstance(received.event, ApprovalRequested):
                 screen.line(
                     f"    decide with: idea approve {target.name(details.id)} --list", "dim"
                 )
+            if _is_wait(received) and sys.stderr.isatty():
+                screen.line("Waiting for your decision. Ctrl-C stops watching, not the run.", "dim")
+
+
+def _follow_events(
+    target: Target, exploration_id: str, notify: Callable[[str], None], after: int
+) -> Iterator[ReceivedEvent]:
+    """Without a terminal, such as in CI, nobody sees that a decision is due: a run that waits for one is the
+    end."""
+    for received in target.events(exploration_id, notify, after=after):
+        yield received
+        if _is_wait(received) and not sys.stderr.isatty() and _pending(target, exploration_id):
+            return
+
+
+def _is_wait(received: ReceivedEvent) -> bool:
+    event = received.event
+    return isinstance(event, StatusChanged) and event.to == "awaiting_approval"
 
 
 def _ignore(_: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from idea_explorer.api.views import Details, Summary
-from idea_explorer.cli.columns import columns_of
+from idea_explorer.cli.columns import columns_of, cut
 from idea_explorer.cli.streams import print_coloured
 from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
@@ -146,12 +146,12 @@ def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
         yield f"{'ID':<{longest}}  {STATUS:<{status_width}}{FACTS}  IDEA"
     for row in rows:
         own = names[row.id].ljust(longest if is_table else 0)
-        title = one_line(make_printable(one_line(_name(row), MAX_TITLE)), room)
+        title = cut(make_printable(one_line(_name(row), MAX_TITLE)), room)
         yield f"{own}{after_id}{_format_facts(row, status_width)}{after_facts}{title}"
 
 
 def _choose_layout(longest: int, facts: int, width: int | None) -> tuple[str, str, int]:
-    """What stands after the id and after the facts, and how many characters are left for the title."""
+    """What stands after the id and after the facts, and how many columns are left for the title."""
     layouts = (
         ("  ", "  ", longest + facts + 4),
         ("\n  ", "  ", facts + 4),

@@ -51,7 +51,7 @@ def revert_published(
 def _check_ended(exploration_id: ExplorationId, status: Status) -> None:
     if status not in FINAL:
         raise ConflictError(
-            f"Exploration {exploration_id} is {status}, so it may still write.",
+            f"Exploration {exploration_id} has not ended, so it may still write.",
             hint="Cancel it, or wait for its end.",
         )
 

@@ -407,7 +407,7 @@ def test_one_that_wrote_nothing_or_may_still_write_is_refused(world: World) -> N
         world.revert(world.wrote())
     waiting = an_exploration(status="awaiting_approval")
     world.store.create(waiting)
-    with pytest.raises(ConflictError, match="is awaiting_approval, so it may still write"):
+    with pytest.raises(ConflictError, match="has not ended, so it may still write"):
         world.revert(waiting)
 
 

@@ -141,6 +141,7 @@ def test_adds_a_comment_once_it_is_approved(home: Home) -> None:
         assert home.read("src/service.ts") == COMMENTED
         again = home.idea("reject", outcome["id"], "--reason", "Too late")
         assert (again.returncode, "no changes to decide on" in again.stderr) == (1, True)
+        assert f"Everything is decided. Continue with: idea resume {outcome['id']}" in again.stderr
 
         done = home.idea("resume", outcome["id"], "--json")
 
