@@ -30,10 +30,11 @@ class Turn:
     calls: tuple[ToolUse, ...] = field(default=())
 
 
-_WORD = lazy_pattern(r"[^\W\d_]{4,}", re.UNICODE)
+_WORD = lazy_pattern(r"[^\W\d_]{3,}", re.UNICODE)
 _COMMON = frozenset(
     """
-    about after also because been before being between both could does each from have help into
+    all and any are but can did for get had has how its may not our out own see the too use was way
+    who why you about after also because been before being between both could does each from have help into
     just like make many more most much need only other over please same should some such than that
     their them then there these they this those through under very want what when where which while
     with within without would your

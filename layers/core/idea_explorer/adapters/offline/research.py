@@ -18,6 +18,7 @@ DOCUMENTS_READ = 3
 PLANNED = 4  # questions, as many as a deep exploration has branches
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
+MAX_SUBJECT = 60  # characters of the idea in a heading
 MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
 ENDS = (".", "!", "?", "…")
 _MARKUP = lazy_pattern(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
@@ -113,7 +114,7 @@ def _report(conversation: Conversation) -> str:
     if business:
         parts.append(_verdict(sources))
     else:
-        parts.insert(4, _directions(sources, conversation.words))
+        parts.insert(4, _directions(sources, conversation.idea))
     return "\n\n".join(parts)
 
 
@@ -223,8 +224,8 @@ def _verdict(sources: list[Source]) -> str:
     return f"## Verdict\n\n{line}\n\n### Reasons\n\n{reasons}\n\n### First steps\n\n{numbered}"
 
 
-def _directions(sources: list[Source], idea: list[str]) -> str:
-    subject = " ".join(idea[:3]) or "the idea"
+def _directions(sources: list[Source], idea: str) -> str:
+    subject = escape_markdown(one_line(idea, MAX_SUBJECT).rstrip(".!?")) or "The idea"
     angles = ["for beginners", "as a service", "with partners", "for groups", "without hardware"]
     parts = []
     for number, angle in enumerate(angles, start=1):
@@ -232,7 +233,7 @@ def _directions(sources: list[Source], idea: list[str]) -> str:
         why = f"it carries over what the team learnt in {source.link}" if source else UNKNOWN
         risks = "untested demand" + ("; the earlier figures may not transfer" if source else "")
         parts.append(
-            f"### {number}. {subject.capitalize()} {angle}\n\n"
+            f"### {number}. {subject}, {angle}\n\n"
             f"**Why:** {why}.\n\n**Risks:** {risks}.\n\n"
             "**First step:** describe it on one page and show it to three people."
         )

@@ -42,7 +42,9 @@ def _choose_calls(conversation: Conversation) -> list[ToolUse]:
     urls = dict.fromkeys(url.rstrip(".,;:!?)") for url in _URL.findall(conversation.idea))
     sums = dict.fromkeys(_to_expression(match) for match in _SUM.findall(question))
     said = question.lower()
-    words = [*_ACRONYM.findall(question), *(word for word in conversation.words if word in said)]
+    acronyms = _ACRONYM.findall(question)
+    known = {acronym.lower() for acronym in acronyms}
+    words = [*acronyms, *(w for w in conversation.words if w in said and w not in known)]
     query = " ".join(words) or one_line(question, 200)
     has_files = "<files>" in conversation.first.replace(conversation.idea, "")
     return [
