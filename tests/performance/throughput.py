@@ -168,7 +168,7 @@ def report(
     )
     print(f"{os.cpu_count()} cores, load {load:.1f} at the end")
     times = f"{p50 * 1_000:.0f} ms | {p99 * 1_000:.0f} ms"
-    print(f"| {rate:g} | {per_second:.0f} | {each[1]:.0f} | {each[-1]:.0f} | {times} |")
+    print(f"| {rate:g} | {per_second:.1f} | {growth:.2f} | {of_workers:.2f} | {times} |")
     return (
         statuses == {"completed": UNCOUNTED + count}
         and per_second >= MIN_PER_SECOND
