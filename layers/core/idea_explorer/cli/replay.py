@@ -11,7 +11,7 @@ from idea_explorer.cli.targets.ids import find_id, is_name
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.text import pluralize
-from idea_explorer.domain.transcript import AnyEntry, ModelCallFinished, dump_entry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
 from idea_explorer.usecases.replay import ReplayResult, replay
 from idea_explorer.wiring.local import local_store, read_given_file
 
@@ -63,10 +63,8 @@ def _load(arguments: argparse.Namespace) -> tuple[Sequence[AnyEntry], str | None
         )
     store = local_store(settings)
     entries = store.open(exploration.id, exploration.lease).entries
-    if not any(isinstance(entry, ModelCallFinished) for entry in entries):
-        raise MissingError(
-            f"The model of exploration {exploration.id} has not answered, so there is nothing to replay."
-        )
+    if not entries:
+        raise MissingError(f"Exploration {exploration.id} has no transcript yet.")
     page = settings.repository_url(exploration.request.repository)
     try:
         return entries, store.load_report(exploration.id), page
@@ -93,4 +91,6 @@ def _describe(replayed: ReplayResult, *, is_same: bool) -> str:
     counts = f"{steps}, {calls}, no network"
     if replayed.divergence:
         return f"The replay differs: {replayed.divergence} ({counts})"
+    if is_same and not replayed.conclusion:
+        return f"No report, as before ({counts})"
     return f"{'The same report' if is_same else 'A different report'} ({counts})"
