@@ -185,6 +185,7 @@ def test_left_alone_it_ends_partial_and_can_be_resumed(
     with run_that_waits(tmp_path, monkeypatch, capsys, IDEA_APPROVAL_DAYS=days) as run:
         idea, exploration_id, folder = run
         asked = json.loads(idea("approve", exploration_id, "--list", "--json")[1])
+        until(lambda: idea("status", exploration_id, "--quiet")[1] == "partial\n")
         assert idea("watch", exploration_id, "--quiet")[0] == 3
         found = json.loads(idea("status", exploration_id, "--json")[1])
         code, _, err = idea("approve", exploration_id, asked[0]["id"])
