@@ -304,8 +304,13 @@ def _follow_events(
     end."""
     for received in target.events(exploration_id, notify, after=after):
         yield received
-        if _is_wait(received) and not sys.stderr.isatty() and _pending(target, exploration_id):
+        if _is_wait(received) and not sys.stderr.isatty() and _needs_person(target, exploration_id):
             return
+
+
+def _needs_person(target: Target, exploration_id: str) -> bool:
+    is_ending = parse_details(target.show(exploration_id)).cancel_requested
+    return not is_ending and bool(_pending(target, exploration_id))
 
 
 def _is_wait(received: ReceivedEvent) -> bool:
