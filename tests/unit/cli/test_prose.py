@@ -115,6 +115,7 @@ def test_code_is_shown_as_it_is() -> None:
     assert show("`[a](http://b)` and [c](http://d)", 80) == ["`[a](http://b)` and c <http://d>"]
     block = ["````", "```python", "[a](b)", "```", "[c](d)", "````"]
     assert show("\n".join([*block, "[e](f)"]), 80) == [*block, "e <f>"]
+    assert show("```\n\\*\n```\n\\*", 80) == ["```", "\\*", "```", "*"]
     assert drop_link_targets("`[a](b)` [c](d)") == "`[a](b)` c"
 
 

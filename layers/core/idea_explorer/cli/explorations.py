@@ -1,16 +1,13 @@
 """The commands on explorations: submit, list, status, watch, cancel, resume, revert, webhook."""
 
 import argparse
-import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
-from idea_explorer.api.approvals import ApprovalView
 from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
 from idea_explorer.cli.columns import wrap
-from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.output import (
     EXIT,
     format_details,
@@ -27,12 +24,11 @@ from idea_explorer.cli.output import (
     suggest_resume,
     terminal_width,
 )
-from idea_explorer.cli.screens import open_screen
 from idea_explorer.cli.streams import until_reader_leaves, warn
-from idea_explorer.cli.targets import ReceivedEvent, Target, choose_target
+from idea_explorer.cli.targets import Target, choose_target
+from idea_explorer.cli.watching import list_pending, show_events
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.events import ApprovalRequested, StatusChanged
-from idea_explorer.domain.json import JsonObject, dump_text
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
@@ -235,14 +231,10 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
 
 def _describe_wait(target: Target, exploration_id: str) -> str:
     """What a run waits for, and the command for it."""
-    pending = _pending(target, exploration_id)
+    pending = list_pending(target, exploration_id)
     if not pending:
         return f"Everything is decided. {target.describe_next(exploration_id)}"
     return suggest_decision(pending, target.name(exploration_id))
-
-
-def _pending(target: Target, exploration_id: str) -> list[ApprovalView]:
-    return [a for a in target.approvals(exploration_id) if a.status == "pending"]
 
 
 def _follow(
@@ -258,65 +250,9 @@ def _follow(
     details = parse_details(target.show(exploration_id))
     is_read = False
     with until_reader_leaves():  # nobody waits for a run that nobody reads about
-        _show_events(target, details, arguments, after)
+        show_events(target, details, arguments, after)
         is_read = True
     details = parse_details(target.show(exploration_id))
     if arguments.json and not (print_outcome and is_read):
         return EXIT.get(details.status, 1)
     return print_end(target, details, arguments)
-
-
-def _show_events(
-    target: Target, details: Details, arguments: argparse.Namespace, after: int
-) -> None:
-    if not (arguments.json or arguments.quiet):
-        _display_events(target, details, after)
-        return
-    for received in _follow_events(target, details.id, _ignore, after):
-        if arguments.json:
-            line = {"id": received.number, **received.data}
-            print(dump_text(line), flush=True)
-
-
-def _display_events(target: Target, details: Details, after: int) -> None:
-    screen = open_screen()
-    screen.line(f"Watching: {one_line(details.idea, 80)}", "bold")
-    screen.line(f"exploration {details.id}", "dim")
-    # an answer that is not published is printed whole at the end
-    with ProgressDisplay(
-        screen, show_text=TOOLSETS[details.toolset].publishes_documents
-    ) as display:
-        for received in _follow_events(target, details.id, display.notify, after):
-            if received.event:
-                display.emit(received.event)
-            if isinstance(received.event, ApprovalRequested):
-                screen.line(
-                    f"    decide with: idea approve {target.name(details.id)} --list", "dim"
-                )
-            if _is_wait(received) and sys.stderr.isatty():
-                screen.line("Waiting for your decision. Ctrl-C stops watching, not the run.", "dim")
-
-
-def _follow_events(
-    target: Target, exploration_id: str, notify: Callable[[str], None], after: int
-) -> Iterator[ReceivedEvent]:
-    """Without a terminal, such as in CI, nobody sees that a decision is due: a run that waits for one is the
-    end."""
-    for received in target.events(exploration_id, notify, after=after):
-        yield received
-        if _is_wait(received) and not sys.stderr.isatty() and _needs_person(target, exploration_id):
-            return
-
-
-def _needs_person(target: Target, exploration_id: str) -> bool:
-    is_ending = parse_details(target.show(exploration_id)).cancel_requested
-    return not is_ending and bool(_pending(target, exploration_id))
-
-
-def _is_wait(received: ReceivedEvent) -> bool:
-    event = received.event
-    return isinstance(event, StatusChanged) and event.to == "awaiting_approval"
-
-
-def _ignore(_: str) -> None:
-    pass

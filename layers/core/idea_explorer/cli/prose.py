@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from idea_explorer.cli.columns import MIN_COLUMNS, count_columns, wrap_line
+from idea_explorer.domain.markdown import look_for_code
 from idea_explorer.domain.patterns import lazy_pattern
-from idea_explorer.domain.text import find_code, make_printable, unescape_prose
+from idea_explorer.domain.text import make_printable, unescape_prose
 
 MAX_WIDTH = 100  # columns: longer lines are hard to read
 GAP = "  "  # between the columns of a table
@@ -43,8 +44,11 @@ def drop_link_targets(markdown: str) -> str:
 
 
 def _name_kinds(lines: Sequence[str]) -> Iterator[str]:
-    for line, is_code in zip(lines, find_code(lines), strict=True):
-        yield "code" if is_code else "table" if line.startswith("|") else "text"
+    is_code = look_for_code("\n".join(lines))
+    start = 0
+    for line in lines:
+        yield "code" if is_code(start) else "table" if line.startswith("|") else "text"
+        start += len(line) + 1
 
 
 def _number_sources(lines: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ never backtracks.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -64,6 +64,18 @@ def find_code(text: str) -> tuple[Span, ...]:
     return tuple(sorted([*fenced, *indented]))
 
 
+def look_for_code(text: str) -> Callable[[int], bool]:
+    """Tells whether a position of the text is in code."""
+    code = find_code(text)
+    starts = [start for start, _ in code]
+
+    def is_code(position: int) -> bool:
+        before = bisect_right(starts, position) - 1
+        return before >= 0 and position < code[before][1]
+
+    return is_code
+
+
 def find_prose(text: str) -> list[Span]:
     return _gaps(find_code(text), len(text))
 
@@ -98,13 +110,7 @@ def remove_markup(text: str) -> str:
 @lru_cache(maxsize=SHARED_TEXTS)
 def find_headings(text: str) -> tuple[Heading, ...]:
     """Every heading outside of code, in order, including lines in bold."""
-    code = find_code(text)
-    starts = [start for start, _ in code]
-
-    def is_code(position: int) -> bool:
-        before = bisect_right(starts, position) - 1
-        return before >= 0 and position < code[before][1]
-
+    is_code = look_for_code(text)
     found = [*_find_atx(text), *_find_setext(text), *_find_bold(text)]
     outside = (heading for heading in found if not is_code(heading.start))
     return tuple(sorted(outside, key=lambda heading: heading.start))

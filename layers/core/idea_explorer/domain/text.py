@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
 
 from idea_explorer.domain.patterns import lazy_pattern
 
@@ -95,34 +94,13 @@ def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
-FENCES = ("`", "~")
-MIN_FENCE = 3
 _ESCAPED_OR_CODE = lazy_pattern(r"\\([!-/:-@\[-`{-~])|`[^`\n]+`")
 
 
-def unescape_prose(markdown: str) -> str:
-    """Markdown as a person reads it: without the backslashes that keep signs from being markup. Code has
-    none of those; its backslashes are its own."""
-    lines = markdown.split("\n")
-    return "\n".join(
-        line if is_code else _ESCAPED_OR_CODE.sub(_drop_backslash, line)
-        for line, is_code in zip(lines, find_code(lines), strict=True)
-    )
-
-
-def find_code(lines: Iterable[str]) -> Iterator[bool]:
-    """Whether each line of Markdown belongs to a block of code, which begins and ends with a fence. One that
-    ends it has no words, and is as long as the first at least."""
-    fence = ""
-    for line in lines:
-        text = line.strip()
-        mark = text[: len(text) - len(text.lstrip(text[:1]))] if text[:1] in FENCES else ""
-        if fence:
-            yield True
-            fence = "" if mark == text and mark.startswith(fence) else fence
-        else:
-            fence = mark if len(mark) >= MIN_FENCE else ""
-            yield bool(fence)
+def unescape_prose(line: str) -> str:
+    """A line of Markdown as a person reads it: without the backslashes that keep signs from being markup.
+    Those of code are its own."""
+    return _ESCAPED_OR_CODE.sub(_drop_backslash, line)
 
 
 def _drop_backslash(found: re.Match[str]) -> str:

@@ -242,12 +242,14 @@ def _closing(conversation: Conversation) -> str:
     if not playlists:
         failed = [text_of(result.payload.get("message")) for result in conversation.failed()]
         why = f" {' '.join(failed)}" if failed else ""
+        wanted = one_line(conversation.idea, 120)
         return (
-            f"# Nothing found\n\n{NOTICE}\nNo indexed track is close to “{one_line(conversation.idea, 120)}”."
-            f"{why} Index some with `idea index FILE.jsonl`."
+            f"# Nothing found\n\n{NOTICE}\n\n"
+            f"No indexed track is close to “{wanted}”.{why} Index some with `idea index FILE.jsonl`."
         )
     playlist = playlists[-1]
     owned = sum(track.get("inLibrary") is True for track in _tracks(playlist))
     title = text_of(playlist.payload.get("title"))
     count = pluralize(len(_tracks(playlist)), "track")
-    return f"# {title}\n\n{NOTICE}\n{count} close to what was asked for; you own {owned or 'none'} of them.\n"
+    found = f"{count} close to what was asked for; you own {owned or 'none'} of them."
+    return f"# {title}\n\n{NOTICE}\n\n{found}\n"
