@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 NEW_FILE = 0o666  # less the umask
@@ -261,8 +261,11 @@ def _set_mode(descriptor: int, mode: int) -> None:
             os.fchmod(descriptor, mode)
 
 
-def _split(path: str) -> tuple[str, ...]:
-    return PurePosixPath(path).parts
+def _split(path: str) -> list[str]:
+    """The names in a path, as `PurePosixPath.parts` has them: no folder is called "/", so an absolute path
+    leads nowhere."""
+    names = [name for name in path.split("/") if name not in {"", "."}]
+    return ["/", *names] if path.startswith("/") else names
 
 
 def _check_name(name: Name) -> None:

@@ -87,13 +87,19 @@ class TimeLimitExceededError(Exception):
     """Not the builtin TimeoutError, which the call itself may raise."""
 
 
-class _Call(threading.local):
-    """The call that runs in this thread: `abandoned` is set when nobody waits for it any more."""
+class _Call:
+    """A call in a thread of its own."""
 
-    abandoned: threading.Event | None = None
+    is_abandoned = False  # nobody waits for it any more
 
 
-_call = _Call()
+class _Current(threading.local):
+    """The call that runs in this thread, if any."""
+
+    call: _Call | None = None
+
+
+_current = _Current()
 
 
 def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> T:
@@ -102,17 +108,17 @@ def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> 
     check_time_limit, and its result is dropped."""
     results: list[T] = []
     errors: list[BaseException] = []
-    abandoned = threading.Event()
+    this = _Call()
     running = threading.Lock()
     running.acquire()
 
     def run() -> None:
-        _call.abandoned = abandoned
+        _current.call = this
         try:
             results.append(call())
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             errors.append(error)
-        _call.abandoned = None
+        _current.call = None
         running.release()
 
     run_in_thread(run, name=name)
@@ -120,7 +126,7 @@ def run_with_time_limit(call: Callable[[], T], seconds: float, *, name: str) -> 
     if errors:
         raise errors[0]
     if not results:
-        abandoned.set()
+        this.is_abandoned = True
         raise TimeLimitExceededError(name)
     return results[0]
 
@@ -134,4 +140,4 @@ def check_time_limit() -> None:
 
 def is_abandoned() -> bool:
     """Whether nobody waits any more for the call that runs in this thread."""
-    return _call.abandoned is not None and _call.abandoned.is_set()
+    return _current.call is not None and _current.call.is_abandoned
