@@ -47,7 +47,7 @@ screens: $(DEV) ## Draw the terminal of the README again, from the running progr
 test: $(DEV) ## Run the tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-long: $(DEV) ## Run the tests that wait, are killed or follow the guides in docs/ to the letter
+long: $(DEV) ## Run the tests that wait, measure, are killed or follow the guides in docs/ to the letter
 	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow' $(LONG)
 
 bytecode: $(DEV) ## Compile what the tests import, which saves the first run half a minute

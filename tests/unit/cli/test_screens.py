@@ -28,6 +28,7 @@ def draw(*lines: str) -> list[str]:
     return Terminal().show(show_on_terminal(write)).splitlines()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("columns")
 def test_no_line_is_lost_while_the_view_moves() -> None:
     lines = [f"line {number} {'w ' * 900}".rstrip() for number in range(LINES - 20)]

@@ -88,6 +88,7 @@ def test_code_keeps_its_meaning() -> None:
     assert clean_markup(code) == code.replace("![", "! [")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shape",
     [

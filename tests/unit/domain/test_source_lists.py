@@ -264,6 +264,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_check_takes_time_that_grows_with_the_text_alone(piece: str) -> None:
     def run(size: int) -> None:

@@ -21,6 +21,7 @@ LARGE = 12_000
 MAX_RATIO = 3.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("surface", SURFACES)
 def test_no_shape_of_text_takes_more_than_its_share(surface: str) -> None:
     call = SURFACES[surface]

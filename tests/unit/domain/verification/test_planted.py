@@ -5,6 +5,7 @@ import pytest
 from tests.performance.verification import SETS, Sample, measure, print_table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sample", SETS.values(), ids=SETS)
 def test_altered_numbers_dates_and_names_are_found(sample: Sample) -> None:
     lines = measure(sample)
