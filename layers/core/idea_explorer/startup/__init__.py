@@ -10,6 +10,9 @@ USED_BY_FEW_CALLS = {
     "anthropic._response": ("anyio",),
     "anthropic._utils._prepare": ("anyio",),
     "anthropic._utils._sync": ("asyncio", "anyio", "anyio.to_thread"),
+    # for identifiers that are found by a path in the event
+    "aws_lambda_powertools.logging.logger": ("aws_lambda_powertools.utilities.jmespath_utils",),
+    "httpcore2._backends.anyio": ("anyio", "anyio.abc", "anyio.streams.tls"),
     "httpcore2._synchronization": ("anyio",),
     "httpx2._urlparse": ("idna",),  # for hosts that are not ASCII
     "httpx2._urls": ("idna",),

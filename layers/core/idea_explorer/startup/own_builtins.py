@@ -24,8 +24,8 @@ def replace_builtins(module: str, replaced: "Mapping[str, Any]") -> None:
 
 
 def import_when_used(importer: str, modules: "Collection[str]") -> None:
-    """What `importer` imports whole, as in `import asyncio`, is loaded when it asks for one of its names.
-    This is for what it only uses in calls."""
+    """What `importer` imports whole, as in `import asyncio` or `from concurrent import futures`, is loaded
+    when it asks for one of its names. This is for what it only uses in calls."""
     replace_builtins(importer, {"__import__": _import_of(frozenset(modules))})
 
 
@@ -37,25 +37,30 @@ def _import_of(modules: frozenset[str]) -> "Callable[..., Any]":
         fromlist: "Sequence[str] | None" = (),
         level: int = 0,
     ) -> Any:
-        if name in modules and name not in sys.modules and not fromlist and not level:
-            return _LazyModule(name.partition(".")[0], name)
-        return builtins.__import__(name, names, local_names, fromlist or (), level)
+        wanted = ".".join([name, *(fromlist or ())])
+        if wanted not in modules or wanted in sys.modules or level:
+            return builtins.__import__(name, names, local_names, fromlist or (), level)
+        package = name.partition(".")[0]
+        within = [m for m in modules if m == package or m.startswith(f"{package}.")]
+        return _LazyModule(name if fromlist else package, within)
 
     return import_lazily
 
 
 class _LazyModule(ModuleType):
-    """What `import a.b` gives is `a`; both are loaded when a name of either is asked for."""
+    """A package or module of which the importer imports `modules`: they are loaded when a name of one of them
+    is asked for."""
 
-    def __init__(self, name: str, imported: str) -> None:
+    def __init__(self, name: str, modules: "Collection[str]") -> None:
         super().__init__(name)
-        self._imported = imported
+        self._modules = modules
 
     def __getattr__(self, name: str) -> Any:
         within = f"{self.__name__}.{name}"
-        if self._imported == within:
-            return _LazyModule(within, within)
-        import_module(self._imported)
+        if within in self._modules:
+            return _LazyModule(within, self._modules)
+        for module in self._modules:
+            import_module(module)
         return getattr(sys.modules[self.__name__], name)
 
 

@@ -23,11 +23,7 @@ SDK = "anthropic"
 TRACING = "anthropic.lib._tracing"
 REFUSALS = "anthropic._error_classes"
 # What their importers do with the classes of these is call them.
-CLASSES_TO_CALL = {
-    "anthropic.lib.credentials._cache",
-    "httpcore2._async",
-    "httpcore2._backends.anyio",
-}
+CLASSES_TO_CALL = {"anthropic.lib.credentials._cache", "httpcore2._async"}
 _IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
 _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
