@@ -66,8 +66,12 @@ def test_what_one_process_compiles_the_next_one_does_not(tmp_path: Path) -> None
 
 
 def test_nothing_is_written_where_python_writes_no_bytecode(tmp_path: Path) -> None:
+    run(DEFINE, tmp_path)
+    (written,) = tmp_path.rglob("*.code")
+    written.unlink()
+
     assert run(DEFINE, tmp_path, PYTHONDONTWRITEBYTECODE="1") != "0"
-    assert not list(tmp_path.rglob("*.code"))
+    assert not written.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -122,6 +126,20 @@ def test_a_damaged_file_is_ignored_and_written_anew(
     again.save()
     assert len(entries(path)) == 1
     assert [file.name for file in tmp_path.iterdir()] == ["code"]
+
+
+def test_code_of_another_version_of_python_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    cache = CodeCache(str(path))
+    call(cache, TEXT)
+    cache.save()
+    (key,) = entries(path)
+    other = compile(TEXT.replace("2", "3"), "<string>", "exec")
+    code_cache._write(str(path), {key: marshal.dumps(other)})
+
+    assert call(CodeCache(str(path)), TEXT) == 6
+    path.write_bytes(other_version(path.read_bytes()))
+    assert call(CodeCache(str(path)), TEXT) == 4
 
 
 def test_an_entry_that_is_not_code_is_compiled_again(tmp_path: Path) -> None:
