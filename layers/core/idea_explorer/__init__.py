@@ -2,7 +2,11 @@
 
 import gc
 
+from idea_explorer.startup import prepare
+
 __version__ = "0.1.0"
+
+prepare()
 
 # Modules make tens of thousands of objects that stay, and looking for garbage among them takes a
 # twentieth of a start. From the first collection on, it is looked for as often as ever.

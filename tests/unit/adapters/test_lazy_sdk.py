@@ -33,6 +33,38 @@ def test_the_client_loads_a_tenth_of_the_sdk() -> None:
     }
 
 
+def test_the_client_loads_nothing_that_only_asynchronous_calls_use() -> None:
+    code = (
+        # these are optional for httpx2 and the SDK, and are here only because tests use them
+        "import json, sys; sys.modules.update({'trio': None, 'aiohttp': None, 'h2': None});"
+        "from idea_explorer.adapters.claude import Claude; Claude.with_key('k');"
+        "print(json.dumps([*sys.modules]))"
+    )
+    loaded = {*run(code)}
+
+    assert "httpx2" in loaded
+    assert not {"asyncio", "anyio", "idna", "subprocess", "httpcore2._async.connection"} & loaded
+
+
+def test_asynchronous_calls_and_hosts_of_other_letters_still_work() -> None:
+    code = """
+import json, idea_explorer.adapters.claude, anthropic, httpx2
+import asyncio
+
+async def ask():
+    client = anthropic.AsyncAnthropic(api_key="k", base_url="http://127.0.0.1:9", max_retries=1)
+    given = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hello"}]}
+    try:
+        await client.messages.create(**given)
+    except anthropic.APIConnectionError as error:
+        return str(type(error.__cause__).__name__)
+
+url = httpx2.URL("http://bücher.example")
+print(json.dumps([asyncio.run(ask()), url.raw_host.decode(), url.host]))
+"""
+    assert run(code) == ["ConnectError", "xn--bcher-kva.example", "bücher.example"]
+
+
 def test_every_other_name_of_the_sdk_is_found_when_it_is_asked_for() -> None:
     code = (
         "import json, idea_explorer.adapters.claude, anthropic;"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from idea_explorer.domain.text import fold
+from idea_explorer.domain.text import fold, unescape_html
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,8 @@ from idea_explorer.domain.text import fold
 )
 def test_case_and_accents_are_removed_for_comparing(text: str, folded: str) -> None:
     assert fold(text) == folded
+
+
+def test_references_to_characters_become_the_characters() -> None:
+    assert unescape_html("https://a.example/?b=1&amp;c=&#50;") == "https://a.example/?b=1&c=2"
+    assert unescape_html("https://a.example/") == "https://a.example/"

@@ -105,19 +105,25 @@ def test_a_function_finds_all_it_uses_in_its_layers(function: str) -> None:
     if not runs_here():
         pytest.skip("built for another architecture than this machine's")
     resource = f"{function.capitalize()}Function"
-    layers = path_of(resource)
-    code = f"import app, {USED.get(function, 'botocore.session')}"
 
-    ran = subprocess.run(
+    ran = run_built(resource, f"import app, {USED.get(function, 'botocore.session')}")
+
+    assert ran.stderr == ""
+
+
+def run_built(resource: str, code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [getattr(sys, "_base_executable", sys.executable), "-S", "-c", code],
         cwd=BUILT / resource,
-        env={**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(map(str, layers))},
+        env={
+            **ENVIRONMENT,
+            "PYTHONPATH": os.pathsep.join(map(str, path_of(resource))),
+            "PYTHONDONTWRITEBYTECODE": "1",  # the folder is what will be deployed
+        },
         capture_output=True,
         text=True,
         check=False,
     )
-
-    assert ran.stderr == ""
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -134,6 +140,21 @@ def test_bytecode_is_used_whatever_the_times_of_the_files() -> None:
 
     flags = int.from_bytes(compiled.read_bytes()[4:8], "little")
     assert flags == 0b01  # by hash, never checked
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_start_compiles_no_methods_of_dataclasses(function: str) -> None:
+    if not runs_here():
+        pytest.skip("built for another architecture than this machine's")
+    resource = f"{function.capitalize()}Function"
+    code = (
+        "import sys; texts = [];"
+        "sys.addaudithook(lambda event, given: event == 'compile' and texts.append(given[0]));"
+        f"import app, {USED.get(function, 'botocore.session')};"
+        "print(*(text for text in texts if '__create_fn__' in str(text)))"
+    )
+
+    assert run_built(resource, code).stdout.strip() == ""
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class UserConfigStore:
     def load(self) -> UserConfig:
         text = self._read(FILE)
         if not text:
-            return UserConfig()
+            return UserConfig.model_construct()  # there is nothing to build a validator for
         import tomllib
 
         try:

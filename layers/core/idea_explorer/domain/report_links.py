@@ -6,7 +6,6 @@ are spelled as they were found, because a query or a fragment could carry someth
 link without a space is kept apart from it. Addresses that nobody else can receive stay as well.
 """
 
-import html
 import re
 from collections.abc import Sequence
 
@@ -26,6 +25,7 @@ from idea_explorer.domain.sources import (
     normalize_source,
     trim_address,
 )
+from idea_explorer.domain.text import unescape_html
 from idea_explorer.domain.tools import Passage
 
 REMOVED = "(link removed)"
@@ -151,7 +151,7 @@ class _Removal:
 
     def _rewrite_address(self, found: re.Match[str]) -> str:
         if found["href"] is not None:
-            return write_anchor(self._rewrite_target(html.unescape(found["href"])))
+            return write_anchor(self._rewrite_target(unescape_html(found["href"])))
         if found["angled"]:
             before = found.string[max(found.start() - 1, 0) : found.start()]
             written = self._rewrite_angled(found["angled"])
@@ -183,7 +183,7 @@ class _Removal:
 
     def _rewrite_quoted(self, found: re.Match[str]) -> str:
         if found["href"] is not None or found["angled"]:
-            given = html.unescape(found["href"] or found["angled"] or "")
+            given = unescape_html(found["href"] or found["angled"] or "")
             known = not _is_outward(given) or self._known.may_quote(given)
             return found[0] if known else self._remove()
         address = trim_address(found["plain"])

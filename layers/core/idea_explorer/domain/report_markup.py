@@ -9,7 +9,6 @@ that load something get a space that separates their signs. Every expression rea
 in it.
 """
 
-import html
 import re
 from collections.abc import Callable, Iterator
 
@@ -17,7 +16,7 @@ from idea_explorer.domain.links import BREAK
 from idea_explorer.domain.markdown import Span, find_prose
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.sources import escape_target, is_web_address, strip_tracking
-from idea_explorer.domain.text import unescape_markdown
+from idea_explorer.domain.text import unescape_html, unescape_markdown
 
 _MARKED = lazy_pattern(r"[<\]]|https?:", re.IGNORECASE)
 _TICKS = lazy_pattern(r"`+")
@@ -195,7 +194,9 @@ def _clean_tag(found: re.Match[str]) -> str:
 
 
 def write_anchor(target: str) -> str:
-    return f'<a href="{html.escape(escape_target(target))}">'
+    from html import escape  # as in unescape_html
+
+    return f'<a href="{escape(escape_target(target))}">'
 
 
 def _inside(found: re.Match[str]) -> str:
@@ -237,7 +238,7 @@ _IGNORED = dict.fromkeys(range(32))  # by browsers, within an address
 
 def decode_target(target: str) -> str:
     try:
-        return html.unescape(unescape_markdown(target)).translate(_IGNORED).strip()
+        return unescape_html(unescape_markdown(target)).translate(_IGNORED).strip()
     except ValueError:  # a character reference with more digits than Python converts
         return "#"
 

@@ -94,6 +94,15 @@ def unescape_markdown(markdown: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
+def unescape_html(text: str) -> str:
+    """As `html.unescape`, whose table of 2,231 names is loaded when a text first refers to a character."""
+    if "&" not in text:
+        return text
+    from html import unescape
+
+    return unescape(text)
+
+
 _ESCAPED_OR_CODE = lazy_pattern(r"\\([!-/:-@\[-`{-~])|`[^`\n]+`")
 
 

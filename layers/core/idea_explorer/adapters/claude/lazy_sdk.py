@@ -23,7 +23,7 @@ SDK = "anthropic"
 TRACING = "anthropic.lib._tracing"
 REFUSALS = "anthropic._error_classes"
 # What their importers do with the classes of these is call them.
-CLASSES_TO_CALL = {"anthropic.lib.credentials._cache", "httpcore2._backends.anyio"}
+CLASSES_TO_CALL = {"anthropic.lib.credentials._cache", "httpcore2._async"}
 _IMPORT = re.compile(r"^from (\.[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))$", re.MULTILINE)
 _ALL = re.compile(r"^__all__ = [\[(][^\])]*[\])]$", re.MULTILINE)
 _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
@@ -32,7 +32,8 @@ _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
 def load_lazily() -> None:
     """Has no effect where the SDK is loaded already."""
     if SDK not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        # after other finders of ours, which are first
+        sys.meta_path.insert(sys.meta_path.index(PathFinder), _Finder())
 
 
 class _Finder(MetaPathFinder):

@@ -1,0 +1,188 @@
+"""Code that is compiled from text is kept for the next process."""
+
+import marshal
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from idea_explorer.startup import code_cache
+from idea_explorer.startup.code_cache import CodeCache
+
+TEXT = "def double(x):\n return 2 * x"
+DEFINE = """
+import sys
+compiled = []
+
+def note(event, given):
+    if event == "compile" and given[1] == "<string>":
+        compiled.append(given)
+
+sys.addaudithook(note)
+import idea_explorer
+from dataclasses import dataclass
+from typing import get_type_hints
+compiled.clear()
+
+@dataclass(frozen=True, order=True)
+class Point:
+    x: int
+    y: int = 0
+
+class Line:
+    points: "list[Point]"
+
+assert get_type_hints(Line) == {"points": list[Point]}
+assert Point(1) == Point(1, 0) < Point(2) and repr(Point(1)) == "Point(x=1, y=0)"
+print(len(compiled))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _writes_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+
+def run(code: str, prefix: Path, **variables: str) -> str:
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**kept, "PYTHONPYCACHEPREFIX": str(prefix), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_what_one_process_compiles_the_next_one_does_not(tmp_path: Path) -> None:
+    assert int(run(DEFINE, tmp_path)) >= 2
+    assert run(DEFINE, tmp_path) == "0"
+
+
+def test_nothing_is_written_where_python_writes_no_bytecode(tmp_path: Path) -> None:
+    run(DEFINE, tmp_path)
+    (written,) = tmp_path.rglob("*.code")
+    written.unlink()
+
+    assert run(DEFINE, tmp_path, PYTHONDONTWRITEBYTECODE="1") != "0"
+    assert not written.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    assert run(DEFINE, tmp_path / "file") != "0"
+
+
+def test_a_process_adds_to_what_others_have_added_since_it_started(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    first, second = CodeCache(str(path)), CodeCache(str(path))
+    call(first, TEXT)
+    call(second, "def double(x):\n return x + x")
+    first.save()
+    second.save()
+
+    assert len(entries(path)) == 2
+
+
+def cut(content: bytes) -> bytes:
+    return content[:-10]
+
+
+def shift_index(content: bytes) -> bytes:
+    return content[:4] + b"\xff\xff\xff\x7f" + content[8:]
+
+
+def other_version(content: bytes) -> bytes:
+    return b"\0" + content[1:]
+
+
+def other_kind(content: bytes) -> bytes:
+    return content[:4] + len(content).to_bytes(4, "little") + content[8:] + marshal.dumps([1])
+
+
+def empty(_: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [cut, shift_index, other_version, other_kind, empty])
+def test_a_damaged_file_is_ignored_and_written_anew(
+    tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "code"
+    whole = CodeCache(str(path))
+    call(whole, TEXT)
+    whole.save()
+    path.write_bytes(damage(path.read_bytes()))
+
+    again = CodeCache(str(path))
+    assert call(again, TEXT) == 4
+    again.save()
+    assert len(entries(path)) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["code"]
+
+
+def test_code_of_another_version_of_python_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    cache = CodeCache(str(path))
+    call(cache, TEXT)
+    cache.save()
+    (key,) = entries(path)
+    other = compile(TEXT.replace("2", "3"), "<string>", "exec")
+    code_cache._write(str(path), {key: marshal.dumps(other)})
+
+    assert call(CodeCache(str(path)), TEXT) == 6
+    path.write_bytes(other_version(path.read_bytes()))
+    assert call(CodeCache(str(path)), TEXT) == 4
+
+
+def test_an_entry_that_is_not_code_is_compiled_again(tmp_path: Path) -> None:
+    path = tmp_path / "code"
+    cache = CodeCache(str(path))
+    call(cache, TEXT)
+    cache.save()
+    (key,) = entries(path)
+    code_cache._write(str(path), {key: marshal.dumps(1)})
+
+    assert call(CodeCache(str(path)), TEXT) == 4
+
+
+def test_the_file_starts_anew_when_it_has_too_many_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_cache, "MAX_ENTRIES", 3)
+    path = tmp_path / "code"
+    for number in range(4):
+        cache = CodeCache(str(path))
+        call(cache, f"def double(x):\n return 2 * x + {number}")
+        cache.save()
+
+    assert len(entries(path)) == 1
+
+
+def test_the_same_text_as_a_statement_and_as_an_expression_is_kept_apart(tmp_path: Path) -> None:
+    cache = CodeCache(str(tmp_path / "code"))
+    names: dict[str, Any] = {}
+    cache.exec("6 * 7", names)
+
+    assert eval(cache.compile("6 * 7", "<string>", "eval")) == 42
+    assert cache.compile("6 * 7", "file.py", "eval").co_filename == "file.py"
+    with pytest.raises(SyntaxError):
+        cache.compile("6 *", "<string>", "eval")
+
+
+def call(cache: CodeCache, text: str) -> int:
+    names: dict[str, Any] = {}
+    cache.exec(text, {}, names)
+    result: int = names["double"](2)
+    return result
+
+
+def entries(path: Path) -> dict[bytes, bytes]:
+    return code_cache._read_all(str(path))
