@@ -64,7 +64,7 @@ MAX_LOADED = {
     "printing help": (15, 11),
     "an exploration without a key": (157, 35),
     "an exploration with a key": (165, 117),
-    "an exploration without a key, to its end": (228, 95),
+    "an exploration without a key, to its end": (228, 97),
 }
 COUNT = (
     "import re, sys; compiled = []; compile = re._compiler.compile;"
