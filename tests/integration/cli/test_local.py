@@ -103,19 +103,35 @@ def test_notes_with_any_name_are_listed_read_and_cited(idea: Idea, tmp_path: Pat
     assert "[Bienen](../%C3%9Cber%20Bienen.md)" in outcome["content"]
 
 
-def test_notes_are_called_by_their_paths_in_the_folder(idea: Idea, tmp_path: Path) -> None:
+def test_notes_are_called_by_the_paths_that_open_them(idea: Idea, tmp_path: Path) -> None:
     notes = tmp_path / "notes" / "sub"
     notes.mkdir(parents=True)
     (notes / "varroa.txt").write_text("Varroa mites in urban bee hives are a pest for beekeepers.")
 
     err = idea("explore", "Varroa mites in urban bee hives", "--research", "notes")[2]
-    assert err.startswith("Similar research already exists:\n  1  sub/varroa.txt (")
+    assert err.startswith("Similar research already exists:\n  1  notes/sub/varroa.txt (")
+    assert "notes/sub/varroa.txt" in idea("search", "varroa", "--quiet", "--research", "notes")[1]
     assert "ideas/" not in err
     (report,) = (tmp_path / "notes").glob("*/research.md")
     for said in ("Reverted", "Already reverted"):
         code, out, _ = idea("revert", "last", "--research", "notes")
         assert (code, out.startswith(f"{said}: {report.parent.name}/")) == (0, True)
         assert "ideas/" not in out
+
+
+def test_a_reused_report_is_said_to_be_and_has_one_path(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nTea grows in the hills.")
+    idea("explore", "Urban bees", "--quiet", "--research", "notes")
+    (report,) = (tmp_path / "notes").glob("*/research.md")
+    path = str(report.relative_to(tmp_path))
+
+    again = idea("explore", "Urban bees", "--if-exists", "reuse", "--research", "notes")
+    status = idea("status", "last", "--research", "notes")
+    said = "completed · reused existing research; nothing was run\n"
+    assert again == (0, f"{path}\n{said}", "")
+    assert said in status[1]
+    assert path in status[1].splitlines()
 
 
 def test_a_toolset_without_depths_is_not_told_to_use_one(idea: Idea) -> None:

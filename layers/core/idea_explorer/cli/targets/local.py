@@ -108,6 +108,8 @@ class LocalTarget:
         return self._dump(self.find(exploration_id))
 
     def describe(self, exploration: Exploration) -> Details:
+        if reused := exploration.publication.reused:
+            exploration = exploration.replace(path=path_to_open(reused, self._settings))
         return build_details(exploration, read_progress(exploration, self._deps), prefix="")
 
     def report(self, exploration_id: str) -> str:
