@@ -31,7 +31,7 @@ UNWELL = CheckResult(
 )
 
 
-@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (80, 1), (70, 2), (40, 3)])
+@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (80, 1), (65, 2), (40, 3)])
 def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     width: int | None, height: int
 ) -> None:
@@ -45,16 +45,16 @@ def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     assert width is None or max(map(len, shown)) <= width
 
 
-def test_ids_that_begin_alike_are_shown_whole() -> None:
+def test_ids_that_end_alike_are_shown_longer() -> None:
     first = build_summary(WAITING)
-    second = first.model_copy(
-        update={"id": f"{first.id[:-1]}{'0' if first.id[-1] != '0' else '1'}"}
-    )
+    second = first.model_copy(update={"id": f"0199b000-0000-7000-8000{first.id[23:]}"})
     third = first.model_copy(update={"id": "0199b000-0000-7000-8000-000000000003"})
 
     _, *rows = format_list([first, second, third], 200)
 
-    assert [row.split()[0] for row in rows] == [first.id, second.id, "0199b000-0000"]
+    names = [row.split()[0] for row in rows]
+    assert (names[1], names[2]) == (second.id[-len(names[1]) :], "00000003")
+    assert len(names[0]) == len(names[1]) > len("-000000000003")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

@@ -53,9 +53,10 @@ team's related research, and says so.""",
     "ids": """\
 How to name an exploration
 
-  0199a1b2-c3d4-7…   its id, as `idea list` shows it
-  0199a1b2-c3d4      the beginning of it, at least four characters, if no other
-                     begins like that
+  0199a1b2-c3d4-7…   its id, as `idea list --quiet` prints it
+  d5e6f7a8           its end, as `idea list` shows it on a terminal, or its
+                     beginning: at least four characters, and no other id has
+                     them there
   last, -1           the newest one
   -2, -3, …          the ones before it
 

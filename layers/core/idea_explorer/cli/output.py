@@ -136,7 +136,7 @@ FACTS = f" {'STARTED':>8} {'COST':>7}"
 
 def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
     """An exploration in one line, or in up to three where the terminal is narrow. A person gets the
-    beginnings of ids, which commands take, and a line that names the columns."""
+    ends of ids, which commands take, and a line that names the columns."""
     ids = [row.id for row in rows]
     names = shorten_ids(ids) if width else dict(zip(ids, ids, strict=True))
     longest = max(map(len, names.values()), default=0)
