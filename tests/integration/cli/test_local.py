@@ -119,6 +119,16 @@ def test_notes_are_called_by_the_paths_that_open_them(idea: Idea, tmp_path: Path
         assert "ideas/" not in out
 
 
+def test_the_path_of_a_report_is_the_one_that_opens_it_from_here(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "team").mkdir()
+    path = Path(idea("explore", "Urban bees", "--research", "team", "--quiet")[1].splitlines()[0])
+    assert path.is_file()
+    monkeypatch.chdir(tmp_path / "team")
+    assert str(path.relative_to("team")) in idea("status", "last")[1].splitlines()
+
+
 def test_a_reused_report_is_said_to_be_and_has_one_path(idea: Idea, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nTea grows in the hills.")

@@ -108,8 +108,11 @@ class LocalTarget:
         return self._dump(self.find(exploration_id))
 
     def describe(self, exploration: Exploration) -> Details:
-        if reused := exploration.publication.reused:
-            exploration = exploration.replace(path=path_to_open(reused, self._settings))
+        """Its document has the path that opens it from here, wherever the run was started."""
+        published = exploration.publication
+        if published.document and not published.url:
+            path = path_to_open(published.document, self._settings)
+            exploration = exploration.replace(path=path)
         return build_details(exploration, read_progress(exploration, self._deps), prefix="")
 
     def report(self, exploration_id: str) -> str:
