@@ -8,9 +8,12 @@ import pytest
 
 from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
-from idea_explorer.cli.columns import columns_of, count_columns, cut, wrap
+from idea_explorer.cli.columns import columns_of, count_columns, cut, fit_page, wrap
 from idea_explorer.cli.doctor import format_result
+from idea_explorer.cli.help import PAGES
 from idea_explorer.cli.output import format_list
+from idea_explorer.cli.parser import EPILOG
+from idea_explorer.cli.streams import say
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -113,3 +116,25 @@ def test_a_title_is_cut_by_the_columns_it_takes() -> None:
     assert cut("都市の養蜂家", 12) == "都市の養蜂家"
     assert cut("都市の養蜂家", 8) == "都市の…"
     assert cut("Bees in towns", 8) == "Bees in…"
+
+
+@pytest.mark.parametrize("page", [*PAGES.values(), EPILOG])
+def test_a_page_of_help_fits_a_narrow_terminal_without_breaking_a_command(page: str) -> None:
+    shown = fit_page(page, 40).splitlines()
+
+    assert fit_page(page, 80) == page
+    assert " ".join(fit_page(page, 40).split()) == " ".join(page.split())
+    assert [line for line in shown if len(line) > 40 and not line.startswith("  idea ")] == []
+    written = [line.strip() for line in page.splitlines() if line.startswith("  idea ")]
+    for command in (line.partition("   ")[0] for line in written):
+        assert f"  {command}" in shown
+
+
+def test_a_sentence_of_the_result_ends_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = show_on_terminal(lambda: say("completed · reused existing research; nothing was run"))
+
+    assert shown.decode().splitlines() == [
+        "completed · reused existing research;",
+        "nothing was run",
+    ]

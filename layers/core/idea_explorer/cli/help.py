@@ -3,10 +3,12 @@
 import argparse
 
 from idea_explorer.cli import EXIT_INTERRUPTED
+from idea_explorer.cli.columns import DEFAULT_COLUMNS, fit_page
 from idea_explorer.cli.command_parser import suggest
 from idea_explorer.cli.failures import BAD_USAGE
-from idea_explorer.cli.output import EXIT, name_status
+from idea_explorer.cli.output import EXIT, name_status, terminal_width
 from idea_explorer.cli.parser import build_parser
+from idea_explorer.cli.streams import say
 from idea_explorer.cli.user_parser import TOPICS
 from idea_explorer.domain.errors import InvalidRequestError
 
@@ -82,12 +84,12 @@ keyring or, where there is none, in a file that only you can read.
     "approvals": """\
 Deciding on changes and plans
 
-  idea approve ID --list               what is proposed, with numbered hunks
-  idea approve ID                      approve everything that is pending
-  idea approve ID APPROVAL --hunks 1,3 only a part of one change
-  idea approve ID APPROVAL --content FILE   an edited version of it
-  idea reject ID --reason "…"          the model reads the reason
-  idea resume ID                       the run continues, on this machine
+  idea approve ID --list                 what is proposed, with numbered hunks
+  idea approve ID                        approve everything that is pending
+  idea approve ID APPROVAL --hunks 1,3   only a part of one change
+  idea approve ID APPROVAL --content F   an edited version of it, in a file
+  idea reject ID --reason "…"            the model reads the reason
+  idea resume ID                         the run continues, on this machine
 
 Try it without a key, in a folder of your own:
   idea explore --toolset code 'Replace "colour" with "color" in notes.md'""",
@@ -106,10 +108,12 @@ IDEA_SEARCH_WITH_PRIVATE_TEXT=false takes web search away as well.""",
 def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None:
         build_parser().print_help()
-        print(f"\ntopics: {', '.join(TOPICS)}")
+        print()
+        say(f"topics: {', '.join(TOPICS)}")
         return 0
     if page := PAGES.get(arguments.topic):
-        print(page.replace("{exit_codes}", _list_exit_codes()))
+        page = page.replace("{exit_codes}", _list_exit_codes())
+        print(fit_page(page, terminal_width() or DEFAULT_COLUMNS))
         return 0
     commands = build_parser().commands
     command = commands.get(arguments.topic)
@@ -130,4 +134,4 @@ def _list_exit_codes() -> str:
     }
     for status, code in EXIT.items():
         codes.setdefault(code, []).append(name_status(status))
-    return "\n".join(f"  {code:<3}  {', '.join(codes[code])}" for code in sorted(codes))
+    return "\n".join(f"  {code:<3}   {', '.join(codes[code])}" for code in sorted(codes))

@@ -48,7 +48,8 @@ def _format_hit(hit: JsonObject) -> list[str]:
     facts = ", ".join(filter(None, (text_of(hit.get("date")), text_of(hit.get("verdict")))))
     title = unescape_prose(one_line(text_of(hit.get("title")), 100))
     excerpt = unescape_prose(one_line(text_of(hit.get("excerpt")), EXCERPT))
-    lines = [f"{title} ({facts})" if facts else title, f"    {text_of(hit.get('path'))}"]
+    head = f"{title} ({facts})" if facts else title
+    lines = [*wrap(head, terminal_width(), rest="  "), f"    {text_of(hit.get('path'))}"]
     if excerpt:
         lines += wrap(excerpt, terminal_width(), "    ", "    ")
     return lines
