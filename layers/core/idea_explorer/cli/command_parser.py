@@ -61,7 +61,9 @@ class CommandParser(argparse.ArgumentParser):
         message = message.removeprefix("argument ")
         for theirs, ours in PLAIN_WORDS.items():
             message = message.replace(theirs, ours)
-        warn(f"{message[:1].upper()}{message[1:]}")
+        # a command at the end is copied, so no full stop may follow it
+        end = "" if message.endswith((".", "?")) or " with: " in message else "."
+        warn(f"{message[:1].upper()}{message[1:]}{end}")
         self.print_usage(sys.stderr)
         self.exit(BAD_USAGE)
 

@@ -59,7 +59,8 @@ def remove_owned(arguments: argparse.Namespace) -> int:
     try:
         wanted = [normalize_isrc(isrc) for isrc in arguments.isrc]
     except ValueError as error:
-        raise InvalidRequestError(f"{str(error).capitalize()}.") from error
+        message = str(error)
+        raise InvalidRequestError(f"{message[0].upper()}{message[1:]}.") from error
     owned = library.known_isrcs(wanted)
     if missing := [isrc for isrc in wanted if isrc not in owned]:
         raise MissingError(f"Nothing was removed. Not in the library: {', '.join(missing)}.")
