@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,21 @@ def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) 
     events = [json.loads(line) for line in idea("watch", done, "--json")[1].splitlines()]
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert "# Urban bees" in idea("report", done)[1]
+
+
+def test_the_list_says_how_many_it_cannot_read(idea: Idea, done: str, tmp_path: Path) -> None:
+    store = tmp_path / ".idea-explorer" / "explorations.db"
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("UPDATE explorations SET record = replace(record, '\"research\"', '\"shop\"')")
+
+    code, out, err = idea("list")
+    assert (code, out) == (0, "")
+    assert err == (
+        "idea: 1 exploration left out: stored by another version, in a way that this one cannot read.\n"
+    )
+    listed = json.loads(idea("list", "--json")[1])
+    assert (listed["explorations"], listed["left_out"]) == ([], 1)
+    assert done
 
 
 def test_what_was_spent_is_added_up_without_creating_anything(idea: Idea, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from idea_explorer.cli.watching import list_pending, show_events
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
 
 
@@ -93,7 +93,10 @@ def list_all(arguments: argparse.Namespace) -> int:
         return 0
     for line in format_list(listing.explorations, terminal_width()):
         print(line)
-    if not listing.explorations:
+    if listing.left_out:
+        count = pluralize(listing.left_out, "exploration")
+        warn(f"{count} left out: stored by another version, in a way that this one cannot read.")
+    if not (listing.explorations or listing.left_out):
         filtered = filters.keys() - {"limit"}
         none_yet = f"There are no explorations yet. {target.place}".rstrip()
         warn("No exploration matches." if filtered else none_yet)

@@ -86,7 +86,8 @@ class LocalTarget:
             LOCAL_OWNER, wanted, limit=query.limit, cursor=query.cursor
         )
         rows = [build_summary(exploration) for exploration in page.explorations]
-        return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+        listing = ExplorationList(explorations=rows, cursor=page.cursor, left_out=page.left_out)
+        return listing.model_dump(mode="json")
 
     def spend(self, days: int) -> "SpendSummary":
         from idea_explorer.domain.spend_summary import sum_up
