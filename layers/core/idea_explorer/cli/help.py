@@ -43,8 +43,7 @@ Verdicts of a research report
   STRONG YES        the problem is proven, and nothing found stands in the way
   CONDITIONAL YES   worth doing if the conditions hold that the report names,
                     with a test for each
-  PIVOT             not as stated, but the research points to a neighbouring
-                    idea
+  PIVOT             not as stated, but the research points to a related idea
   PASS              the time is better spent elsewhere; the report says what
                     would have to change
 
