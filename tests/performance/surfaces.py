@@ -18,7 +18,7 @@ from idea_explorer.adapters.offline.scripts import answer_question, explain_code
 from idea_explorer.adapters.snapshots.ignore_rules import MAX_RULES_BYTES, IgnoreRules
 from idea_explorer.agent.prompts import framework
 from idea_explorer.cli.columns import wrap
-from idea_explorer.cli.prose import lay_out
+from idea_explorer.cli.prose import lay_out, strip_markup
 from idea_explorer.cli.targets.deployment import last_comment, retry_seconds
 from idea_explorer.console.markdown import render_report
 from idea_explorer.domain import limits
@@ -252,6 +252,7 @@ SURFACES: dict[str, Surface] = {
     "console": render_report,
     "report on a terminal": lambda text: [*lay_out(text, 80)],
     "table on a terminal": lambda text: [*lay_out(text.replace(" ", "|").replace("\n", "\n|"), 80)],
+    "excerpt on a terminal": strip_markup,
     "sentence on a terminal": lambda text: wrap(text, 80, rest="      "),
     "text": lambda text: (
         escape_markdown(text),

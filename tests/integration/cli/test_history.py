@@ -59,13 +59,19 @@ def test_on_a_terminal_the_list_has_headers_and_short_ids_that_work(idea: Idea) 
 def test_the_newest_ones_have_names_of_their_own(idea: Idea) -> None:
     newest, oldest = idea("list", "--quiet")[1].split()
 
-    for name, own in (("last", newest), ("-1", newest), ("-2", oldest), (oldest[:13], oldest)):
+    for name, own in (
+        ("last", newest),
+        ("-1", newest),
+        ("-2", oldest),
+        (oldest[:13], oldest),
+        (oldest[-8:], oldest),
+    ):
         assert json.loads(idea("status", name, "--json")[1])["id"] == own
     assert idea("replay", "last")[1].startswith("The same report")
     code, _, err = idea("report", newest[:4])
     assert code == 2
     assert err.count("\n") == 1
-    for name in (newest[:13], oldest[:13]):
+    for name in (newest[-8:], oldest[-8:]):
         assert f"{name} (" in err
 
 
@@ -75,7 +81,7 @@ def test_a_follow_up_takes_the_same_names(idea: Idea) -> None:
 
     assert idea(*arguments)[0] == 0
     code, _, err = idea("explore", "And?", "--continue-from", "ffff", "--estimate")
-    assert (code, "begins with ffff" in err) == (1, True)
+    assert (code, "ends or begins with ffff" in err) == (1, True)
     assert newest
 
 
@@ -153,23 +159,35 @@ def test_research_is_searched_for_words(idea: Idea) -> None:
     code, out, _ = idea("search", "rooftop", "honey")
 
     assert code == 0
-    assert "Rooftops\n    ideas/market/rooftops.md\n    # Rooftops Honey from rooftops sells" in out
+    assert "Rooftops\n    ideas/market/rooftops.md\n    Rooftops: Honey from rooftops sells" in out
     found = json.loads(idea("search", "honey", "--json", "--limit", "1")[1])
     assert (len(found["results"]), found["totalFound"] > 1) == (1, True)
+    left = found["totalFound"] - 1
+    said = f"idea: … and {left} more. See more with --limit 20.\n"
+    assert idea("search", "honey", "--limit", "1")[2] == said
     assert idea("search", "honey", "zeppelin")[1] == ""  # every word, as in the console
     assert Path(idea("search", "honey", "--quiet")[1].splitlines()[0]).is_file()
     assert idea("search", "zeppelin")[2] == "idea: No document has the word: zeppelin\n"
     assert idea("search", "honey", "--limit", "0")[0] == 2
 
 
-def test_an_excerpt_has_neither_front_matter_nor_link_targets(idea: Idea, tmp_path: Path) -> None:
+def test_of_more_documents_than_can_be_listed_their_number_is_said(
+    idea: Idea, tmp_path: Path
+) -> None:
+    for number in range(21):
+        (tmp_path / f"{number}.md").write_text("# Mead\n\nMade of honey.")
+    err = idea("search", "mead", "--limit", "20", "--research", str(tmp_path))[2]
+    assert err == "idea: … and 1 more. Add a word to find fewer.\n"
+
+
+def test_an_excerpt_has_neither_front_matter_nor_markup(idea: Idea, tmp_path: Path) -> None:
     (tmp_path / "ideas" / "market").mkdir(parents=True)
-    text = "---\nidea: [honey\n---\n\n# Jars\n\nSell [honey](../honey.md) in jars.\n"
+    text = "---\nidea: [honey\n---\n\n# Jars\n\n> - Sell **[honey](../honey.md)** in `jars`.\n"
     (tmp_path / "ideas" / "market" / "jars.md").write_text(text)
 
     found = idea("search", "honey", "jars", "--research", str(tmp_path))[1]
 
-    assert found.splitlines()[-1] == "    # Jars Sell honey in jars."
+    assert found.splitlines()[-1] == "    Jars: · Sell honey in jars."
 
 
 NAMED_FOLDER = (

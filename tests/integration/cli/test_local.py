@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,21 @@ def test_an_exploration_is_listed_shown_watched_and_read(idea: Idea, done: str) 
     events = [json.loads(line) for line in idea("watch", done, "--json")[1].splitlines()]
     assert [event["id"] for event in events] == list(range(1, len(events) + 1))
     assert "# Urban bees" in idea("report", done)[1]
+
+
+def test_the_list_says_how_many_it_cannot_read(idea: Idea, done: str, tmp_path: Path) -> None:
+    store = tmp_path / ".idea-explorer" / "explorations.db"
+    with closing(sqlite3.connect(store)) as db, db:
+        db.execute("UPDATE explorations SET record = replace(record, '\"research\"', '\"shop\"')")
+
+    code, out, err = idea("list")
+    assert (code, out) == (0, "")
+    assert err == (
+        "idea: 1 exploration left out: stored by another version, in a way that this one cannot read.\n"
+    )
+    listed = json.loads(idea("list", "--json")[1])
+    assert (listed["explorations"], listed["left_out"]) == ([], 1)
+    assert done
 
 
 def test_what_was_spent_is_added_up_without_creating_anything(idea: Idea, tmp_path: Path) -> None:
@@ -103,19 +120,45 @@ def test_notes_with_any_name_are_listed_read_and_cited(idea: Idea, tmp_path: Pat
     assert "[Bienen](../%C3%9Cber%20Bienen.md)" in outcome["content"]
 
 
-def test_notes_are_called_by_their_paths_in_the_folder(idea: Idea, tmp_path: Path) -> None:
+def test_notes_are_called_by_the_paths_that_open_them(idea: Idea, tmp_path: Path) -> None:
     notes = tmp_path / "notes" / "sub"
     notes.mkdir(parents=True)
     (notes / "varroa.txt").write_text("Varroa mites in urban bee hives are a pest for beekeepers.")
 
     err = idea("explore", "Varroa mites in urban bee hives", "--research", "notes")[2]
-    assert err.startswith("Similar research already exists:\n  1  sub/varroa.txt (")
+    assert err.startswith("Similar research already exists:\n  1  notes/sub/varroa.txt (")
+    assert "notes/sub/varroa.txt" in idea("search", "varroa", "--quiet", "--research", "notes")[1]
     assert "ideas/" not in err
     (report,) = (tmp_path / "notes").glob("*/research.md")
     for said in ("Reverted", "Already reverted"):
         code, out, _ = idea("revert", "last", "--research", "notes")
         assert (code, out.startswith(f"{said}: {report.parent.name}/")) == (0, True)
         assert "ideas/" not in out
+
+
+def test_the_path_of_a_report_is_the_one_that_opens_it_from_here(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "team").mkdir()
+    path = Path(idea("explore", "Urban bees", "--research", "team", "--quiet")[1].splitlines()[0])
+    assert path.is_file()
+    monkeypatch.chdir(tmp_path / "team")
+    assert str(path.relative_to("team")) in idea("status", "last")[1].splitlines()
+
+
+def test_a_reused_report_is_said_to_be_and_has_one_path(idea: Idea, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nTea grows in the hills.")
+    idea("explore", "Urban bees", "--quiet", "--research", "notes")
+    (report,) = (tmp_path / "notes").glob("*/research.md")
+    path = str(report.relative_to(tmp_path))
+
+    again = idea("explore", "Urban bees", "--if-exists", "reuse", "--research", "notes")
+    status = idea("status", "last", "--research", "notes")
+    said = "completed · reused existing research; nothing was run\n"
+    assert again == (0, f"{path}\n{said}", "")
+    assert said in status[1]
+    assert path in status[1].splitlines()
 
 
 def test_a_toolset_without_depths_is_not_told_to_use_one(idea: Idea) -> None:

@@ -77,11 +77,20 @@ def test_a_plan_is_decided_at_the_terminal_and_a_bad_edit_is_corrected(
     assert "1. Who buys?" in err
 
 
-def test_similar_notes_are_named_by_their_place_in_the_folder(idea: Idea, tmp_path: Path) -> None:
+def test_similar_notes_are_named_by_the_paths_that_open_them(idea: Idea, tmp_path: Path) -> None:
     (tmp_path / "bakery.md").write_text(f"# {IDEA}\n\nBread for everybody in town.\n")
     err = idea("explore", "--research", str(tmp_path), IDEA)[2]
     assert "Similar research already exists" in err
-    assert "     bakery.md\n" in err
+    assert f"     {tmp_path}/bakery.md\n" in err
+
+
+def test_of_more_similar_notes_than_are_shown_their_number_is_said(
+    idea: Idea, tmp_path: Path
+) -> None:
+    for number in range(4):
+        (tmp_path / f"bakery-{number}.md").write_text(f"# {IDEA}\n\nBread, part {number}.\n")
+    err = idea("explore", "--research", str(tmp_path), IDEA)[2]
+    assert f"{tmp_path}/bakery-2.md\n     … and 1 more\n" in err
 
 
 def test_a_folder_without_documents_says_so(idea: Idea, tmp_path: Path) -> None:

@@ -245,7 +245,8 @@ def test_fish_completes_commands_options_and_ids(open_shell: OpenShell) -> None:
         "idea rep": "report",
         "idea report --form": "--format",
         "idea report last --format ": "m3u",
-        f"idea status {newest[:6]}": newest[:13],
+        f"idea status {newest[:6]}": newest.strip(),
+        f"idea status {newest.strip()[-8:-4]}": newest.strip()[-8:],
     }.items():
         shown = shell.succeed(f"fish -c 'idea completion fish | source; complete -C \"{typed}\"'")
         assert found in shown

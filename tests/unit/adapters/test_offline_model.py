@@ -37,9 +37,10 @@ def test_a_verdict_is_taken_over_from_related_research_and_called_that(tmp_path:
     done = bench.run("A tea room in every library")
 
     assert done.run.verdict == "PIVOT"
-    assert "The most common verdict of related research (1 of 1)." in bench.store.load_report(
-        done.id
-    )
+    report = bench.store.load_report(done.id)
+    said = "**Verdict: PIVOT**, repeated from earlier research: no model judged this idea."
+    assert f"## Verdict\n\n{said}\n" in report
+    assert "The most common verdict of related research (1 of 1)." in report
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,8 @@ def test_it_finds_its_way_around_code(tmp_path: Path) -> None:
     settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
     bench = Bench(tmp_path / "bench", OfflineModel(), toolset=toolset(settings, "code"))
     report = bench.store.load_report(bench.run("Where is Shop defined?", toolset="code").id)
-    assert "- `shop.py:1` class Shop" in report
-    assert "- `main.py:1` from shop import Shop" in report
+    assert "- `shop.py:1` `class Shop`" in report
+    assert "- `main.py:1` `from shop import Shop`" in report
 
 
 def test_of_many_matches_it_lists_the_lines_and_not_the_folders(tmp_path: Path) -> None:
@@ -100,7 +101,18 @@ def test_of_many_matches_it_lists_the_lines_and_not_the_folders(tmp_path: Path) 
     settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
     bench = Bench(tmp_path / "bench", OfflineModel(), toolset=toolset(settings, "code"))
     report = bench.store.load_report(bench.run("Where is the shop?", toolset="code").id)
-    assert "- `shop.py:1` shop = 1" in report
+    assert "- `shop.py:1` `shop = 1`" in report
+    assert "- … and 192 more" in report
+
+
+def test_of_code_that_mentions_nothing_it_says_so_before_it_lists_the_folder(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "shop.py").write_text("shop = 1\n")
+    settings = Settings.from_environment({"IDEA_RESEARCH_DIR": str(tmp_path)})
+    bench = Bench(tmp_path / "bench", OfflineModel(), toolset=toolset(settings, "code"))
+    report = bench.store.load_report(bench.run("Where is the budget?", toolset="code").id)
+    assert "Nothing in the repository mentions `budget`.\n\n## The top folder" in report
 
 
 def test_it_repeats_no_sentence_and_nothing_that_a_report_says_about_itself(tmp_path: Path) -> None:

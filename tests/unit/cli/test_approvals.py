@@ -232,7 +232,7 @@ def test_what_the_checks_said_stands_beside_the_change(
     said = capsys.readouterr().err
     assert "check lint: passed. Exit code 0." in said
     assert "fine" not in said
-    assert "check test: failed. Exit code 2.\n  line 32\n" in said
+    assert "check test: failed. Exit code 2.\n  … 31 more lines before these\n  line 32\n" in said
     assert "\x1b[2J" not in said
     assert said.index("check test") < said.index("+new")
 

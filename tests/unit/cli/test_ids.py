@@ -1,4 +1,4 @@
-"""Explorations by the beginning of an id, and by how new they are."""
+"""Explorations by a part of an id, and by how new they are."""
 
 from datetime import date
 from typing import Any
@@ -48,6 +48,8 @@ ALL = (NEWEST, MIDDLE, OLDEST)
         ("-3", OLDEST),
         ("0199b", NEWEST),
         ("0199B", NEWEST),
+        ("0003", NEWEST),
+        ("8000-000000000001", OLDEST),
         (OLDEST[:-1], None),
         (OLDEST, OLDEST),
     ],
@@ -72,26 +74,27 @@ def test_several_that_begin_alike_are_named_in_one_sentence() -> None:
         find("0199a1", *ALL)
 
     assert refused.value.message == (
-        f"2 explorations have an id that begins with 0199a1: {MIDDLE} (Idea 2); {OLDEST} (Idea 1)."
+        "2 explorations have an id that ends or begins with 0199a1:"
+        " 00000002 (Idea 2); 00000001 (Idea 1)."
     )
 
 
 @pytest.mark.parametrize(
     ("own", "candidates"),
     [
-        ((NEWEST,), f"1 exploration has an id that begins with 01: {NEWEST[:13]} (Idea 3)."),
-        (ALL, f"3 explorations have an id that begins with 01: {NEWEST[:13]} (Idea 3); {MIDDLE}"),
+        ((NEWEST,), "1 exploration has an id that ends or begins with 019: 00000003 (Idea 3)."),
+        (ALL, "3 explorations have an id that ends or begins with 019: 00000003 (Idea 3); 0000"),
     ],
 )
 def test_a_beginning_that_is_too_short_lists_what_may_be_meant(
     own: tuple[str, ...], candidates: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as refused:
-        find("01", *own)
+        find("019", *own)
 
-    short = "'01' is too short: at least 4 characters of an id are needed. "
+    short = "'019' is too short: at least 4 characters of an id are needed. "
     assert refused.value.message.startswith(f"{short}{candidates}")
-    assert find(NEWEST[:13], *own) == NEWEST
+    assert find(NEWEST[-8:], *own) == NEWEST
 
 
 def test_of_many_that_begin_alike_a_few_are_named() -> None:
@@ -105,8 +108,8 @@ def test_of_many_that_begin_alike_a_few_are_named() -> None:
     [
         ("last", (), "There are no explorations yet."),
         ("-4", ALL, "There are fewer than 4 explorations."),
-        ("ffff", ALL, "No exploration has an id that begins with ffff."),
-        ("ff", ALL, "No exploration has an id that begins with ff."),
+        ("ffff", ALL, "No exploration has an id that ends or begins with ffff."),
+        ("ff", ALL, "No exploration has an id that ends or begins with ff."),
         ("0", (), "There are no explorations yet."),
         ("", ALL, "There is no exploration with this id."),
         ("-0", ALL, "There is no exploration with this id."),
@@ -126,24 +129,28 @@ def test_no_more_pages_are_read_than_a_person_waits_for(monkeypatch: pytest.Monk
         find_id("ffff", listed)  # type: ignore[arg-type]
     assert listed.calls == ids.MAX_SEARCHED // ids.PAGE
     assert refused.value.message == (
-        "No exploration of the newest 1,000 has an id that begins with ffff."
+        "No exploration of the newest 1,000 has an id that ends or begins with ffff."
     )
 
 
-def test_ids_of_one_day_that_were_made_from_keys_are_shown_in_a_short_form_that_is_found() -> None:
+def test_ids_of_one_day_that_were_made_from_keys_differ_in_the_part_that_is_shown() -> None:
     own = [id_for_day("ada", f"key {n}", date(2026, 11, 17)) for n in range(20)]
 
     assert len({each[:13] for each in own}) == 1
-    assert len(shorten_ids(own[:1])[own[0]]) == 23  # also where the others are not listed
-    for each, short in shorten_ids(own).items():
-        assert find(short, *own) == each
+    shown = shorten_ids(own)
+    assert len({short[:3] for short in shown.values()}) > 15
+    for each, short in shown.items():
+        assert (len(short), find(short, *own)) == (8, each)
 
 
-def test_a_short_form_is_longer_where_another_begins_alike() -> None:
-    alone, first, second = new_id(1_760_000_000_000), NEWEST, NEWEST[:-1] + "4"
+def test_a_short_form_is_longer_where_another_ends_or_begins_alike() -> None:
+    alone = new_id(1_760_000_000_000)
+    first, second = NEWEST, NEWEST.replace("-8000-", "-9000-")
 
     assert shorten_ids([alone, first, second]) == {
-        alone: alone[:13],
-        first: first,
-        second: second,
+        alone: alone[-8:],
+        first: "8000-000000000003",
+        second: "9000-000000000003",
     }
+    begins_alike = f"{alone[-8:]}-0000-7000-8000-000000000009"
+    assert shorten_ids([alone, begins_alike])[alone] == alone[-9:]

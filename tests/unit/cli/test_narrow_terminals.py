@@ -8,9 +8,12 @@ import pytest
 
 from idea_explorer.api.views import build_summary
 from idea_explorer.cli.checks import CheckResult
-from idea_explorer.cli.columns import columns_of, count_columns, cut, wrap
+from idea_explorer.cli.columns import columns_of, count_columns, cut, fit_page, wrap
 from idea_explorer.cli.doctor import format_result
+from idea_explorer.cli.help import PAGES
 from idea_explorer.cli.output import format_list
+from idea_explorer.cli.parser import EPILOG
+from idea_explorer.cli.streams import say
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
@@ -31,7 +34,7 @@ UNWELL = CheckResult(
 )
 
 
-@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (80, 1), (70, 2), (40, 3)])
+@pytest.mark.parametrize(("width", "height"), [(None, 1), (200, 1), (80, 1), (65, 2), (40, 3)])
 def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     width: int | None, height: int
 ) -> None:
@@ -45,16 +48,16 @@ def test_an_exploration_of_the_list_takes_the_lines_it_needs(
     assert width is None or max(map(len, shown)) <= width
 
 
-def test_ids_that_begin_alike_are_shown_whole() -> None:
+def test_ids_that_end_alike_are_shown_longer() -> None:
     first = build_summary(WAITING)
-    second = first.model_copy(
-        update={"id": f"{first.id[:-1]}{'0' if first.id[-1] != '0' else '1'}"}
-    )
+    second = first.model_copy(update={"id": f"0199b000-0000-7000-8000{first.id[23:]}"})
     third = first.model_copy(update={"id": "0199b000-0000-7000-8000-000000000003"})
 
     _, *rows = format_list([first, second, third], 200)
 
-    assert [row.split()[0] for row in rows] == [first.id, second.id, "0199b000-0000"]
+    names = [row.split()[0] for row in rows]
+    assert (names[1], names[2]) == (second.id[-len(names[1]) :], "00000003")
+    assert len(names[0]) == len(names[1]) > len("-000000000003")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
@@ -113,3 +116,25 @@ def test_a_title_is_cut_by_the_columns_it_takes() -> None:
     assert cut("都市の養蜂家", 12) == "都市の養蜂家"
     assert cut("都市の養蜂家", 8) == "都市の…"
     assert cut("Bees in towns", 8) == "Bees in…"
+
+
+@pytest.mark.parametrize("page", [*PAGES.values(), EPILOG])
+def test_a_page_of_help_fits_a_narrow_terminal_without_breaking_a_command(page: str) -> None:
+    shown = fit_page(page, 40).splitlines()
+
+    assert fit_page(page, 80) == page
+    assert " ".join(fit_page(page, 40).split()) == " ".join(page.split())
+    assert [line for line in shown if len(line) > 40 and not line.startswith("  idea ")] == []
+    written = [line.strip() for line in page.splitlines() if line.startswith("  idea ")]
+    for command in (line.partition("   ")[0] for line in written):
+        assert f"  {command}" in shown
+
+
+def test_a_sentence_of_the_result_ends_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = show_on_terminal(lambda: say("completed · reused existing research; nothing was run"))
+
+    assert shown.decode().splitlines() == [
+        "completed · reused existing research;",
+        "nothing was run",
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from idea_explorer.cli.prose import drop_link_targets, lay_out
+from idea_explorer.cli.prose import drop_link_targets, lay_out, strip_markup
 
 REPORT = r"""# Tea \*rooms\*
 
@@ -127,3 +127,23 @@ def test_columns_of_wide_characters_are_even() -> None:
     table = "| Place | Rank |\n|---|---|\n| 東京 | 1 |\n| Oslo | 2 |"
 
     assert show(table, 40) == ["Place  Rank", "─────  ────", "東京   1", "Oslo   2"]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "words"),
+    [
+        ("## The market ##", "The market:"),
+        ("# Who buys?", "Who buys?"),
+        ("1. **Tools** stand *still*.", "1. Tools stand still."),
+        ("> - __Two__ hives", "· Two hives"),
+        ("| a | **b** |\n|---|---|\n| 1 | 2 |", "a · b\n1 · 2"),
+        (
+            "see [the notes](a.md), `x_y*z` and snake_case_name",
+            "see the notes, x_y*z and snake_case_name",
+        ),
+        ("5 * 3, 2 - 1 and \\*stars\\*", "5 * 3, 2 - 1 and \\*stars\\*"),
+        ("plain", "plain"),
+    ],
+)
+def test_an_excerpt_has_the_words_without_the_markup(markdown: str, words: str) -> None:
+    assert strip_markup(markdown) == words

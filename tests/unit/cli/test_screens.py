@@ -5,8 +5,12 @@ import time
 import pytest
 
 from idea_explorer.cli import streams
+from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.screens import Screen, open_screen
+from idea_explorer.domain.events import EventUsage, MessageEnd, TextDelta
 from tests.fakes.terminal import COLUMNS, LINES, Terminal, show_on_terminal
+
+USAGE = EventUsage(input_tokens=1, output_tokens=1, cache_read_tokens=0, cache_write_tokens=0)
 
 
 @pytest.fixture
@@ -29,6 +33,28 @@ def draw(*lines: str) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("columns")
+def test_the_text_of_a_report_is_laid_out_as_the_report_is() -> None:
+    text = "# Tea\n\nSee [notes](a.md).\n| Place | Rank |\n|---|---|\n| Oslo | 2 |\n\n| x |"
+
+    def write() -> None:
+        streams.prepare()
+        with ProgressDisplay(open_screen(), show_text=True) as display:
+            display.emit(TextDelta(content=text))
+            display.emit(MessageEnd(usage=USAGE))
+
+    assert Terminal().show(show_on_terminal(write)).splitlines() == [
+        "    # Tea",
+        "",
+        "    See notes.",
+        "    Place  Rank",
+        "    ─────  ────",
+        "    Oslo   2",
+        "",
+        "    x",
+    ]
+
+
 @pytest.mark.usefixtures("columns")
 def test_no_line_is_lost_while_the_view_moves() -> None:
     lines = [f"line {number} {'w ' * 900}".rstrip() for number in range(LINES - 20)]

@@ -37,7 +37,7 @@ def test_what_is_not_there_is_answered_with_the_nearest_lines() -> None:
 
 
 def test_what_is_like_nothing_says_so() -> None:
-    with pytest.raises(ReplacementError, match="Nothing in its 10 lines is like it"):
+    with pytest.raises(ReplacementError, match=r"in its 9 lines is like it: read the file again"):
         replaced(TEXT, ("§§§§", ""))
 
 

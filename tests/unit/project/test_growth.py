@@ -47,6 +47,7 @@ def test_what_is_quadratic_is_found() -> None:
 # The patterns by the surface that measures them.
 MEASURED = {
     "report on a terminal": "cli.prose.LINK_OR_CODE cli.prose.SOURCE cli.prose.BAR cli.columns.LINE_START",
+    "excerpt on a terminal": "cli.prose.HEADING cli.prose.ITEM cli.prose.EMPHASIS_OR_CODE",
     "sentence on a terminal": "cli.columns.PIECE",
     "document": "domain.front_matter._CLOSING",
     "update section": """

@@ -84,6 +84,15 @@ def restore_readable(
             yield restore(one)
 
 
+def restore_page(
+    stored: Iterable[Stored], restore: Callable[[Stored], Exploration]
+) -> tuple[list[Exploration], int]:
+    """Those that this version can read, and the number of the others."""
+    everything = [*stored]
+    readable = [*restore_readable(everything, restore)]
+    return readable, len(everything) - len(readable)
+
+
 def may_explore(record: str | bytes) -> bool:
     """Also if this version cannot read the record: the one that stored it may be at work."""
     try:

@@ -46,7 +46,9 @@ def list_explorations(call: ApiCall, deps: Deps) -> ApiResponse:
         call.owner, wanted, limit=asked.limit, cursor=asked.cursor or None
     )
     listed = [build_summary(exploration) for exploration in page.explorations]
-    return ApiResponse(200, ExplorationList(explorations=listed, cursor=page.cursor))
+    return ApiResponse(
+        200, ExplorationList(explorations=listed, cursor=page.cursor, left_out=page.left_out)
+    )
 
 
 def show_exploration(call: ApiCall, deps: Deps) -> ApiResponse:

@@ -85,10 +85,12 @@ class Summary(DomainModel):
 
 
 class ExplorationList(DomainModel):
-    """One page, newest first. Pass `cursor` to get the next page; it is null on the last one."""
+    """One page, newest first. Pass `cursor` to get the next page; it is null on the last one. `left_out` is
+    how many of the page another version stored that this one cannot read."""
 
     explorations: list[Summary]
     cursor: str | None
+    left_out: int = 0
 
 
 class Details(Summary):

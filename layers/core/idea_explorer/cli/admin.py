@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from idea_explorer.cli.arguments import read_secret
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import say, warn
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
 from idea_explorer.domain.text import pluralize
 from idea_explorer.ports import SecretStore
@@ -62,7 +62,7 @@ def revoke_tokens(arguments: argparse.Namespace) -> int:
         print(json.dumps({"owner": arguments.owner, "revoked": count}))
     else:
         tokens = pluralize(count, "token")
-        print(f"Revoked {tokens} of {arguments.owner}. This takes effect within six minutes.")
+        say(f"Revoked {tokens} of {arguments.owner}. This takes effect within six minutes.")
     return 0
 
 
@@ -103,9 +103,9 @@ def _set_paused(arguments: argparse.Namespace, *, paused: bool) -> int:
         return 0
     backlog = f"{running} running, {waiting} waiting."
     if paused:
-        print(f"Paused: no exploration is started until 'idea admin unpause'. {backlog}")
+        say(f"Paused: no exploration is started until 'idea admin unpause'. {backlog}")
     else:
-        print(f"Explorations are started again, within a minute. {backlog}")
+        say(f"Explorations are started again, within a minute. {backlog}")
     return 0
 
 

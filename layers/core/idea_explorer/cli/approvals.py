@@ -15,7 +15,7 @@ from idea_explorer.cli.decisions import (
     read_numbers,
 )
 from idea_explorer.cli.output import parse_details, print_json
-from idea_explorer.cli.streams import print_coloured, until_reader_leaves, warn
+from idea_explorer.cli.streams import print_coloured, say, until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.domain.errors import ConflictError, InvalidRequestError, MissingError
 from idea_explorer.domain.json import JsonObject
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         decided[view.id] = view
         if shows and view.status not in NOT_WRITTEN:
             with until_reader_leaves():
-                print(describe_decision(view))
+                say(describe_decision(view))
     after = target.await_written(arguments.id) if arguments.approves else []
     decided |= {view.id: view for view in after if view.id in decided}
     unwritten = [view for view in decided.values() if view.status in NOT_WRITTEN]
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             _print_json([*decided.values()])
         elif shows:
             left = sum(a.status == "pending" for a in target.approvals(arguments.id))
-            print(f"{left} more to decide" if left else target.describe_next(arguments.id))
+            say(f"{left} more to decide" if left else target.describe_next(arguments.id))
     return 1 if unwritten or not decided else 0
 
 

@@ -67,6 +67,33 @@ def wrap_line(line: str, width: int) -> list[str]:
     return wrap(line[indent:], width, line[:indent], rest)
 
 
+def fit_page(page: str, width: int) -> str:
+    """A page that was written for DEFAULT_COLUMNS, on a terminal that may have fewer. What stands beside a
+    term then stands below it."""
+    if width >= DEFAULT_COLUMNS:
+        return page
+    paragraphs: list[str] = []
+    for line in page.split("\n"):
+        is_item = line.startswith("  ") and not line.startswith("   ")
+        if not line or is_item or not (paragraphs and paragraphs[-1]):
+            paragraphs.append(line)
+        else:
+            paragraphs[-1] += f" {line.strip()}"
+    return "\n".join(line for paragraph in paragraphs for line in _fit_paragraph(paragraph, width))
+
+
+def _fit_paragraph(paragraph: str, width: int) -> list[str]:
+    if not paragraph.startswith("  "):
+        return wrap(paragraph, width)
+    term, gap, text = paragraph.strip().partition("   ")
+    below = " " * 6
+    if gap and len(term) < len(below) - 2:
+        return wrap(text.strip(), width, f"  {term}".ljust(len(below)), below)
+    # a command is copied whole
+    lines = [f"  {term}"] if term.startswith("idea ") else wrap(term, width, "  ", " " * 5)
+    return [*lines, *(wrap(text.strip(), width, below, below) if gap else [])]
+
+
 def wrap(text: str, width: int | None, first: str = "", rest: str = "") -> list[str]:
     """The text in lines of at most so many columns, broken between words only and never in a command; one
     line where there is no width. `first` stands before the first line, `rest` before the others."""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from idea_explorer.cli.columns import DEFAULT_COLUMNS, columns_of, read_columns
+from idea_explorer.cli.columns import DEFAULT_COLUMNS, columns_of, fit_page, read_columns
 
 NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
 PLAIN_WORDS = {
@@ -44,14 +44,14 @@ class CommandParser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """The usage, the commands or arguments, and the options, the common ones last."""
         formatter = self._get_formatter()
-        formatter.add_text(self.description)
+        formatter.add_text(self._fit(self.description))
         groups = [group for group in self._action_groups if group is not self._optionals]
         for group in (*groups, self._optionals):
             for title, actions in _split_group(group):
                 formatter.start_section(title)
                 formatter.add_arguments(actions)
                 formatter.end_section()
-        formatter.add_text(self.epilog)
+        formatter.add_text(self._fit(self.epilog))
         return f"{self.format_usage()}\n{formatter.format_help()}"
 
     def error(self, message: str) -> NoReturn:
@@ -61,15 +61,19 @@ class CommandParser(argparse.ArgumentParser):
         message = message.removeprefix("argument ")
         for theirs, ours in PLAIN_WORDS.items():
             message = message.replace(theirs, ours)
-        warn(f"{message[:1].upper()}{message[1:]}")
+        # a command at the end is copied, so no full stop may follow it
+        end = "" if message.endswith((".", "?")) or " with: " in message else "."
+        warn(f"{message[:1].upper()}{message[1:]}{end}")
         self.print_usage(sys.stderr)
         self.exit(BAD_USAGE)
 
     def _get_formatter(self, prog: str = "") -> argparse.HelpFormatter:
-        width = read_columns() or columns_of(sys.__stdout__) or DEFAULT_COLUMNS
         return self.formatter_class(  # type: ignore[call-arg]
-            prog=prog or self.prog, width=width - MARGIN, max_help_position=HELP_COLUMN
+            prog=prog or self.prog, width=_find_width() - MARGIN, max_help_position=HELP_COLUMN
         )
+
+    def _fit(self, text: str | None) -> str | None:
+        return fit_page(text, _find_width()) if text else text
 
     @property
     def commands(self) -> "dict[str, CommandParser]":
@@ -116,6 +120,10 @@ class CommandParser(argparse.ArgumentParser):
 
     def _name(self, action: argparse.Action) -> str:
         return "/".join(action.option_strings) or action.metavar or action.dest  # type: ignore[return-value]
+
+
+def _find_width() -> int:
+    return read_columns() or columns_of(sys.__stdout__) or DEFAULT_COLUMNS
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

@@ -82,29 +82,32 @@ def _find_command(parser: CommandParser, words: Sequence[str]) -> tuple[CommandP
 def _list_all(parser: CommandParser, words: list[str], begun: str) -> Iterator[str]:
     option = parser.options.get(words[-1]) if words else None
     if option is not None and option.nargs != 0:
-        yield from _list_values(option)
+        yield from _list_values(option, begun)
     elif begun.startswith("-"):
         yield from (name for name in parser.options if name.startswith("--"))
     elif parser.commands:
         yield from () if words else parser.commands
     elif not words:
-        yield from (value for action in parser.positionals[:1] for value in _list_values(action))
+        yield from (
+            value for action in parser.positionals[:1] for value in _list_values(action, begun)
+        )
 
 
-def _list_values(action: argparse.Action) -> Iterator[str]:
+def _list_values(action: argparse.Action, begun: str) -> Iterator[str]:
     if action.dest in {"id", "continue_from"}:
-        yield from _list_ids()
+        yield from _list_ids(begun)
     elif action.dest == "topic":
         yield from (*TOPICS, *build_parser().commands)
     else:
         yield from map(str, action.choices or VALUES.get(action.dest) or ())
 
 
-def _list_ids() -> Iterator[str]:
-    """Of this machine only: a key of the keyboard must not wait for a network."""
+def _list_ids(begun: str) -> Iterator[str]:
+    """As `idea list` shows them, and whole where somebody begins to type one. Of this machine only: a key of
+    the keyboard must not wait for a network."""
     from contextlib import suppress
 
-    from idea_explorer.cli.targets.ids import LAST
+    from idea_explorer.cli.targets.ids import LAST, shorten_ids
     from idea_explorer.cli.targets.local import LocalTarget
     from idea_explorer.domain.errors import ExplorerError
 
@@ -112,6 +115,6 @@ def _list_ids() -> Iterator[str]:
     with suppress(ExplorerError):
         rows = LocalTarget.in_folder(None).list_explorations(limit=MAX_IDS)["explorations"]
         assert isinstance(rows, list)
-        for row in rows:
-            assert isinstance(row, dict)
-            yield str(row["id"])
+        ids = [str(row["id"]) for row in rows if isinstance(row, dict)]
+        yield from shorten_ids(ids).values()
+        yield from ids if begun else ()

@@ -9,7 +9,7 @@ from pydantic import AliasChoices, ValidationError
 from idea_explorer.cli.arguments import read_secret
 from idea_explorer.cli.command_parser import suggest
 from idea_explorer.cli.output import print_json
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import say, warn
 from idea_explorer.cli.user_settings import hint_at_profiles
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.user_config import KEYS, LOCAL, Profile, UserConfig, token_name
@@ -147,7 +147,7 @@ def add_profile(arguments: argparse.Namespace) -> int:
     store.save_key(token_name(name), token)
     _save(changed)
     if not config.profiles:
-        print(f"Use it from now on with: idea config profile use {name}")
+        say(f"Use it from now on with: idea config profile use {name}")
     return 0
 
 

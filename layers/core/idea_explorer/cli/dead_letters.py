@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from idea_explorer.cli.admin import stack_output
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.text import pluralize
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.ports import DeadLetter, DeadLetters
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.cloud import cloud_dead_letters
@@ -24,7 +24,7 @@ def list_letters(arguments: argparse.Namespace) -> int:
             of = letter.function.split(":function:")[-1] if letter.function else "queue"
             print(f"{letter.id}  {letter.sent_at:%Y-%m-%d %H:%M}  {of}")
             print(f"  {letter.reason}")
-            print(f"  {letter.body[:MAX_SHOWN]}")
+            print(f"  {one_line(letter.body, MAX_SHOWN)}")
         if not letters:
             print("There is nothing that could not be processed.")
     return 0

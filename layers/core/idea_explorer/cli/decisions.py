@@ -229,8 +229,10 @@ def _format_checks(approval: ApprovalView) -> Iterator[tuple[str, str]]:
         line = f"check {one_line(check.name, 80)}: {check.outcome}. {one_line(check.detail, 200)}"
         yield line, ANSI["+" if passed else "-"]
         if not passed:
-            tail = check.output.removesuffix("\n").split("\n")[-CHECK_LINES:]
-            yield from ((f"  {part}", "") for part in tail)
+            printed = check.output.removesuffix("\n").split("\n")
+            if len(printed) > CHECK_LINES:
+                yield f"  … {len(printed) - CHECK_LINES:,} more lines before these", ""
+            yield from ((f"  {part}", "") for part in printed[-CHECK_LINES:])
 
 
 def format_diff(diff: str, *, numbered: bool = False) -> Iterator[tuple[str, str]]:

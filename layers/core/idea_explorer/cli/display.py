@@ -42,12 +42,14 @@ class ProgressDisplay:
         self._unfinished = (
             ""  # text that is in no line yet; without `show_text`, the end of all text
         )
+        self._table: list[str] = []  # its rows so far: only a whole one can be laid out
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._end_table()
         self._screen.pause()
 
     def emit(self, event: RunEvent) -> None:
@@ -175,11 +177,23 @@ class ProgressDisplay:
         if self._show_text:
             *lines, self._unfinished = self._unfinished.split("\n")
             for line in lines:
-                self._screen.text(line)
+                self._show_text_line(line)
         else:
             self._unfinished = self._unfinished[-MAX_UNFINISHED:]
         self._show_activity(f"writing, {self._characters:,} characters")
         self._screen.show_unfinished(self._unfinished)
+
+    def _show_text_line(self, line: str) -> None:
+        if line.startswith("|"):
+            self._table.append(line)
+            return
+        self._end_table()
+        self._screen.text(line)
+
+    def _end_table(self) -> None:
+        if self._table:
+            self._screen.text("\n".join(self._table))
+            self._table = []
 
     def _think(self, content: str) -> None:
         """Keeps one line of each thought, which says what the model is after."""
@@ -199,8 +213,9 @@ class ProgressDisplay:
 
     def _end_text(self) -> None:
         if self._unfinished and self._show_text:
-            self._screen.text(self._unfinished)
+            self._show_text_line(self._unfinished)
             self._show_activity("thinking")
+        self._end_table()
         self._unfinished = ""
         self._screen.show_unfinished("")
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from idea_explorer.api.views import Details, ExplorationList
 from idea_explorer.cli.arguments import read_files, read_limits, read_request
-from idea_explorer.cli.columns import wrap
 from idea_explorer.cli.output import (
     EXIT,
     format_details,
@@ -24,13 +23,13 @@ from idea_explorer.cli.output import (
     suggest_resume,
     terminal_width,
 )
-from idea_explorer.cli.streams import until_reader_leaves, warn
+from idea_explorer.cli.streams import say, until_reader_leaves, warn
 from idea_explorer.cli.targets import Target, choose_target
 from idea_explorer.cli.watching import list_pending, show_events
 from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
 
 
@@ -60,7 +59,7 @@ def print_estimate(target: Target, request: ExploreRequest, arguments: argparse.
     if arguments.json:
         print_json(found)
     else:
-        print(found["summary"])
+        say(str(found["summary"]))
     return 0
 
 
@@ -94,7 +93,10 @@ def list_all(arguments: argparse.Namespace) -> int:
         return 0
     for line in format_list(listing.explorations, terminal_width()):
         print(line)
-    if not listing.explorations:
+    if listing.left_out:
+        count = pluralize(listing.left_out, "exploration")
+        warn(f"{count} left out: stored by another version, in a way that this one cannot read.")
+    if not (listing.explorations or listing.left_out):
         filtered = filters.keys() - {"limit"}
         none_yet = f"There are no explorations yet. {target.place}".rstrip()
         warn("No exploration matches." if filtered else none_yet)
@@ -154,12 +156,13 @@ def revert(arguments: argparse.Namespace) -> int:
         print(undone.url or "\n".join(undone.files))
     elif undone.url:
         opened = "Opened" if undone.is_new else "There already is"
-        print(f"{undone.url}\n{opened} a pull request that reverts {files}")
+        print(undone.url)
+        say(f"{opened} a pull request that reverts {files}", rest="  ")
     else:
-        said = f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}"
-        print("\n".join(wrap(said, terminal_width(), rest="  ")))
+        say(f"{'Reverted' if undone.is_new else 'Already reverted'}: {files}", rest="  ")
         if undone.uncommitted:
-            print(f"With other changes, so not committed: {', '.join(undone.uncommitted)}")
+            left = ", ".join(undone.uncommitted)
+            say(f"With other changes, so not committed: {left}", rest="  ")
     return 0
 
 
@@ -190,7 +193,7 @@ def print_end(target: Target, details: Details, arguments: argparse.Namespace) -
             if content:
                 print_markdown(f"{content}\n")
             for line in format_summary(details, target.stats(details)).split("\n"):
-                print("\n".join(wrap(line, terminal_width())))
+                say(line)
     for sentence in _next_steps(target, details, arguments):
         warn(sentence)
     return EXIT.get(details.status, 1)
@@ -224,9 +227,10 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
     if arguments.quiet:
         print(details.status)
         return
-    print("\n".join(format_details(details, target.name(details.id))))
+    for line in format_details(details, target.name(details.id)):
+        say(line)
     if details.status == "awaiting_approval":
-        print(_describe_wait(target, details.id))
+        say(_describe_wait(target, details.id))
 
 
 def _describe_wait(target: Target, exploration_id: str) -> str:

@@ -46,7 +46,7 @@ from idea_explorer.wiring import local, publishing
 from idea_explorer.wiring.deps import local_deps
 from idea_explorer.wiring.engine import request_policy
 from idea_explorer.wiring.local import LOCAL_OWNER, cli_log, system_clock
-from idea_explorer.wiring.toolsets import check_folder, describe_folder, folder_layout
+from idea_explorer.wiring.toolsets import check_folder, describe_folder
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -93,7 +93,7 @@ def _offer_similar(request: ExploreRequest, settings: Settings) -> Choice:
             publishing.research_index(settings),
             show=lambda line: print(line, file=sys.stderr),
             ask=ask_at_terminal(),
-            locate=str if settings.uses_github else folder_layout(settings).locate,
+            locate=partial(path_to_open, settings=settings),
         )
     except ExplorerError:
         return Choice(request)
@@ -139,8 +139,7 @@ class LocalRunner:
             return None
         if found is None or found.publication.reused is None:
             return None
-        final = send_webhook(found, self._deps)
-        return final.replace(path=path_to_open(found.publication.reused, self._settings))
+        return send_webhook(found, self._deps)
 
     def explore(self, request: ExploreRequest, files: UploadedFiles) -> Exploration:
         publisher = None if self._settings.uses_github else self._deps.publisher()

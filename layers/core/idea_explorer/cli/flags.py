@@ -58,7 +58,7 @@ def add_profile(command: "argparse._ActionsContainer") -> None:
 def add_id(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "id",
-        help="the exploration: its id or the beginning of it, `last`, or -2 for the one before",
+        help="the exploration: its id or the end of it, `last`, or -2 for the one before",
     )
 
 

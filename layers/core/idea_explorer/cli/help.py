@@ -3,10 +3,12 @@
 import argparse
 
 from idea_explorer.cli import EXIT_INTERRUPTED
+from idea_explorer.cli.columns import DEFAULT_COLUMNS, fit_page
 from idea_explorer.cli.command_parser import suggest
 from idea_explorer.cli.failures import BAD_USAGE
-from idea_explorer.cli.output import EXIT, name_status
+from idea_explorer.cli.output import EXIT, name_status, terminal_width
 from idea_explorer.cli.parser import build_parser
+from idea_explorer.cli.streams import say
 from idea_explorer.cli.user_parser import TOPICS
 from idea_explorer.domain.errors import InvalidRequestError
 
@@ -41,8 +43,7 @@ Verdicts of a research report
   STRONG YES        the problem is proven, and nothing found stands in the way
   CONDITIONAL YES   worth doing if the conditions hold that the report names,
                     with a test for each
-  PIVOT             not as stated, but the research points to a neighbouring
-                    idea
+  PIVOT             not as stated, but the research points to a related idea
   PASS              the time is better spent elsewhere; the report says what
                     would have to change
 
@@ -53,9 +54,10 @@ team's related research, and says so.""",
     "ids": """\
 How to name an exploration
 
-  0199a1b2-c3d4-7…   its id, as `idea list` shows it
-  0199a1b2-c3d4      the beginning of it, at least four characters, if no other
-                     begins like that
+  0199a1b2-c3d4-7…   its id, as `idea list --quiet` prints it
+  d5e6f7a8           its end, as `idea list` shows it on a terminal, or its
+                     beginning: at least four characters, and no other id has
+                     them there
   last, -1           the newest one
   -2, -3, …          the ones before it
 
@@ -81,12 +83,12 @@ keyring or, where there is none, in a file that only you can read.
     "approvals": """\
 Deciding on changes and plans
 
-  idea approve ID --list               what is proposed, with numbered hunks
-  idea approve ID                      approve everything that is pending
-  idea approve ID APPROVAL --hunks 1,3 only a part of one change
-  idea approve ID APPROVAL --content FILE   an edited version of it
-  idea reject ID --reason "…"          the model reads the reason
-  idea resume ID                       the run continues, on this machine
+  idea approve ID --list                 what is proposed, with numbered hunks
+  idea approve ID                        approve everything that is pending
+  idea approve ID APPROVAL --hunks 1,3   only a part of one change
+  idea approve ID APPROVAL --content F   an edited version of it, in a file
+  idea reject ID --reason "…"            the model reads the reason
+  idea resume ID                         the run continues, on this machine
 
 Try it without a key, in a folder of your own:
   idea explore --toolset code 'Replace "colour" with "color" in notes.md'""",
@@ -105,10 +107,12 @@ IDEA_SEARCH_WITH_PRIVATE_TEXT=false takes web search away as well.""",
 def run(arguments: argparse.Namespace) -> int:
     if arguments.topic is None:
         build_parser().print_help()
-        print(f"\ntopics: {', '.join(TOPICS)}")
+        print()
+        say(f"topics: {', '.join(TOPICS)}")
         return 0
     if page := PAGES.get(arguments.topic):
-        print(page.replace("{exit_codes}", _list_exit_codes()))
+        page = page.replace("{exit_codes}", _list_exit_codes())
+        print(fit_page(page, terminal_width() or DEFAULT_COLUMNS))
         return 0
     commands = build_parser().commands
     command = commands.get(arguments.topic)
@@ -129,4 +133,4 @@ def _list_exit_codes() -> str:
     }
     for status, code in EXIT.items():
         codes.setdefault(code, []).append(name_status(status))
-    return "\n".join(f"  {code:<3}  {', '.join(codes[code])}" for code in sorted(codes))
+    return "\n".join(f"  {code:<3}   {', '.join(codes[code])}" for code in sorted(codes))

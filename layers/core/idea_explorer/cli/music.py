@@ -9,7 +9,7 @@ from typing import IO
 
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import print_json
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import say, warn
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.music import normalize_isrc
 from idea_explorer.domain.text import make_printable, one_line, pluralize
@@ -25,7 +25,7 @@ def index(arguments: argparse.Namespace) -> int:
     settings = _read_settings(arguments)
     with _open(arguments.file) as lines:
         count = index_tracks(lines, music.track_index(settings))
-    print(f"Indexed {pluralize(count, 'track')} in {_describe_place(settings)}")
+    say(f"Indexed {pluralize(count, 'track')} in {_describe_place(settings)}")
     warn(f'Search them with: idea explore --toolset discover "MOOD"{_name_folder(arguments)}')
     return 0
 
@@ -34,7 +34,7 @@ def import_owned(arguments: argparse.Namespace) -> int:
     library = _library(arguments)
     with _open(arguments.file) as lines:
         change = import_library(lines, library, replace=arguments.replace)
-    print(
+    say(
         f"Added {pluralize(change.added, 'track')}, replaced {change.replaced},"
         f" removed {change.removed}, left {change.unchanged} unchanged"
     )
@@ -59,7 +59,8 @@ def remove_owned(arguments: argparse.Namespace) -> int:
     try:
         wanted = [normalize_isrc(isrc) for isrc in arguments.isrc]
     except ValueError as error:
-        raise InvalidRequestError(f"{str(error).capitalize()}.") from error
+        message = str(error)
+        raise InvalidRequestError(f"{message[0].upper()}{message[1:]}.") from error
     owned = library.known_isrcs(wanted)
     if missing := [isrc for isrc in wanted if isrc not in owned]:
         raise MissingError(f"Nothing was removed. Not in the library: {', '.join(missing)}.")

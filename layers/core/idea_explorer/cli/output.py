@@ -34,6 +34,7 @@ STATUS_NAMES: dict[Status, str] = {
     "awaiting_approval": "waiting for approval",
     "timed_out": "timed out",
 }
+REUSED = "completed · reused existing research; nothing was run"
 STATUS_WIDTH = 20
 MAX_TITLE, MIN_TITLE = 60, 20  # characters: what tells an idea from others
 
@@ -99,6 +100,8 @@ def format_details(details: Details, name: str) -> list[str]:
 
 
 def _format_progress(details: Details) -> str:
+    if details.reused:
+        return REUSED
     if details.finished_at:
         return f"{name_status(details.status)} after {pluralize(details.steps_completed, 'step')}"
     stopping = ", stopping soon" if details.cancel_requested else ""
@@ -133,7 +136,7 @@ FACTS = f" {'STARTED':>8} {'COST':>7}"
 
 def format_list(rows: Sequence[Summary], width: int | None) -> Iterator[str]:
     """An exploration in one line, or in up to three where the terminal is narrow. A person gets the
-    beginnings of ids, which commands take, and a line that names the columns."""
+    ends of ids, which commands take, and a line that names the columns."""
     ids = [row.id for row in rows]
     names = shorten_ids(ids) if width else dict(zip(ids, ids, strict=True))
     longest = max(map(len, names.values()), default=0)
@@ -184,7 +187,7 @@ def format_age(moment: datetime) -> str:
 def format_summary(details: Details, stats: Stats) -> str:
     """The last lines of a run: how it ended, and what it took."""
     if details.reused:
-        return "completed · reused existing research; nothing was run"
+        return REUSED
     usage = stats.usage
     parts = [
         pluralize(stats.steps, "step"),

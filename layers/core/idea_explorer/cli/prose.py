@@ -14,10 +14,16 @@ MAX_WIDTH = 100  # columns: longer lines are hard to read
 GAP = "  "  # between the columns of a table
 MAX_COLUMNS = 50  # rows are padded to the longest, so one endless row would make all others as long
 BOLD = "1"
+ENDS = (".", ":", "?", "!")
 LINK = r"(?<!\\)\[((?:[^\[\]\n\\]|\\.)*)\]\(([^()\s]*)\)"
 LINK_OR_CODE = lazy_pattern(rf"`[^`\n]+`|!?{LINK}")
 SOURCE = lazy_pattern(rf"(\d+)\. {LINK}")
 BAR = lazy_pattern(r"(?<!\\)\|")
+HEADING = lazy_pattern(r"#{1,6} +")
+ITEM = lazy_pattern(r"[> ]*(?:[-*+] +)?")
+EMPHASIS_OR_CODE = lazy_pattern(
+    r"`([^`\n]+)`|(?<!\\)(?:\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|\b_{1,3}(?=\w)|(?<=\w)_{1,3}\b)"
+)
 
 
 def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
@@ -41,6 +47,23 @@ def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
 
 def drop_link_targets(markdown: str) -> str:
     return LINK_OR_CODE.sub(lambda found: found[0] if found[1] is None else found[1], markdown)
+
+
+def strip_markup(markdown: str) -> str:
+    """The words, for an excerpt on one line: a heading ends in a colon, and an item begins with a dot."""
+    lines = drop_link_targets(markdown).split("\n")
+    return "\n".join(_strip_line(line) for line in lines if not _is_rule(line))
+
+
+def _strip_line(line: str) -> str:
+    if heading := HEADING.match(line):
+        title = line[heading.end() :].rstrip("# ")
+        line = title if title.endswith(ENDS) else f"{title}:"
+    elif line.startswith("|"):
+        line = " · ".join(cell.strip() for cell in BAR.split(line.strip().strip("|")))
+    elif (item := ITEM.match(line)) and item.end():
+        line = ("· " if item[0].strip(" >") else "") + line[item.end() :]
+    return EMPHASIS_OR_CODE.sub(lambda found: found[1] or "", line).strip()
 
 
 def _name_kinds(lines: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from idea_explorer.cli.arguments import read_settings
 from idea_explorer.cli.output import print_json
-from idea_explorer.cli.streams import until_reader_leaves
+from idea_explorer.cli.streams import say, until_reader_leaves
 from idea_explorer.cli.targets.ids import find_id, is_name
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
                 }
             )
         else:
-            print(_describe(replayed, is_same=is_same))
+            say(_describe(replayed, is_same=is_same))
     return 0 if is_same else 1
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO, cast
 
 from idea_explorer.cli import streams
 from idea_explorer.cli.columns import wrap_line
-from idea_explorer.domain.text import make_printable, unescape_prose
+from idea_explorer.domain.text import make_printable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -37,7 +37,8 @@ class PlainScreen:
         print(text, file=sys.stderr, flush=True)
 
     def text(self, markdown: str) -> None:
-        self.line(f"    {markdown}")
+        for line in markdown.split("\n"):
+            self.line(f"    {line}")
 
     def show_activity(self, text: str) -> None:
         pass
@@ -88,10 +89,13 @@ class TerminalScreen:
             self._console.print(*rows, sep="\n", soft_wrap=True)
 
     def text(self, markdown: str) -> None:
-        """A line of the report, without where its links lead to: the report says that."""
-        from idea_explorer.cli.prose import drop_link_targets
+        """A part of the report as it is laid out to be read, without where its links lead to: the report
+        says that."""
+        from idea_explorer.cli.prose import drop_link_targets, lay_out
 
-        self.line(f"    {unescape_prose(drop_link_targets(markdown))}", "dim")
+        indent = "    "
+        for line, colour in lay_out(drop_link_targets(markdown), self._console.width - len(indent)):
+            self.line(f"{indent}{line}", "bold" if colour else "dim")
 
     def show_activity(self, text: str) -> None:
         self._activity = make_printable(text)

@@ -37,9 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
         asked = "every word of" if len(words.split()) > 1 else "the word"
         warn(f"No document has {asked}: {one_line(words, 80)}")
     elif isinstance(total, int) and total > len(results) and not arguments.quiet:
-        warn(
-            f"These are the first {len(results)} of {total:,}. See more with --limit {MAX_RESULTS}."
-        )
+        is_all = len(results) >= MAX_RESULTS
+        how = "Add a word to find fewer." if is_all else f"See more with --limit {MAX_RESULTS}."
+        warn(f"… and {total - len(results):,} more. {how}")
     return 0
 
 
@@ -48,7 +48,8 @@ def _format_hit(hit: JsonObject) -> list[str]:
     facts = ", ".join(filter(None, (text_of(hit.get("date")), text_of(hit.get("verdict")))))
     title = unescape_prose(one_line(text_of(hit.get("title")), 100))
     excerpt = unescape_prose(one_line(text_of(hit.get("excerpt")), EXCERPT))
-    lines = [f"{title} ({facts})" if facts else title, f"    {text_of(hit.get('path'))}"]
+    head = f"{title} ({facts})" if facts else title
+    lines = [*wrap(head, terminal_width(), rest="  "), f"    {text_of(hit.get('path'))}"]
     if excerpt:
         lines += wrap(excerpt, terminal_width(), "    ", "    ")
     return lines

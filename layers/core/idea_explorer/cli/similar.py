@@ -39,13 +39,16 @@ def offer_similar(
 ) -> Choice:
     """Show similar research; with `ask`, let a person choose what to do about it. `locate` gives the path
     of a document as the person knows it."""
-    hits = index.find_similar(request.idea)[:MAX_HITS]
+    found = index.find_similar(request.idea)
+    hits = found[:MAX_HITS]
     if not hits:
         return Choice(request)
     show("Similar research already exists:")
     for number, hit in enumerate(hits, start=1):
         for line in _format_hit(number, hit, locate(hit.path)):
             show(line)
+    if len(found) > len(hits):
+        show(f"     … and {len(found) - len(hits)} more")
     if ask is None:
         return Choice(request)
     options = _options(request, hits[0].path, index.find_document(hits[0].path))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import dropwhile
 
 from idea_explorer.cli.output import print_json, terminal_width
-from idea_explorer.cli.streams import warn
+from idea_explorer.cli.streams import say, warn
 from idea_explorer.cli.targets import choose_target
 from idea_explorer.domain.errors import InvalidRequestError
 from idea_explorer.domain.json import JsonObject
@@ -55,7 +55,7 @@ def _draw(found: SpendSummary) -> None:
     count, since = _count(found), found.days[0].date.isoformat()
     at_least = "at least " if found.is_partial else ""
     explorations = pluralize(count, "exploration")
-    print(f"{at_least}${found.total_usd:.2f} for {explorations} since {since} (UTC)")
+    say(f"{at_least}${found.total_usd:.2f} for {explorations} since {since} (UTC)")
     if not count:
         return
     every_day = dropwhile(lambda day: not day.explorations, found.days)
@@ -92,7 +92,7 @@ def run_for_owners(arguments: argparse.Namespace) -> int:
         print_json({"owners": by_owner, "days": by_day})
         return 0
     total, width = sum(by_owner.values()), terminal_width() or DEFAULT_WIDTH
-    print(f"${total:.2f} for {pluralize(len(owners), 'owner')} since {days[0].isoformat()} (UTC)")
+    say(f"${total:.2f} for {pluralize(len(owners), 'owner')} since {days[0].isoformat()} (UTC)")
     for title, sums in (("by day", by_day), ("by owner", by_owner)):
         print(f"\n{title}")
         for line in format_bars(sums, width):

@@ -61,6 +61,11 @@ def warn(sentence: str) -> None:
     print("\n".join(lines), file=sys.stderr)
 
 
+def say(sentence: str, rest: str = "") -> None:
+    """A sentence of the result. On a terminal it ends between words; `rest` stands before its other lines."""
+    print("\n".join(wrap(sentence, columns_of(sys.stdout), rest=rest)))
+
+
 def flush_stdout() -> None:
     try:
         sys.stdout.flush()

@@ -130,7 +130,8 @@ def _describe_nearest(text: str, old: str) -> str:
     scores = [_score(wanted, line) for line in lines]
     best = max(range(len(lines)), key=scores.__getitem__)
     if not scores[best]:
-        return f" Nothing in its {pluralize(len(lines), 'line')} is like it."
+        count = pluralize(len(split_lines(text)), "line")
+        return f" Nothing in its {count} is like it: read the file again with read_file."
     first, last = max(best - _NEAR_LINES, 0), min(best + _NEAR_LINES, len(lines) - 1)
     # a key is known by what is around it, so the whole text is masked, and has as many lines
     masked = mask_secrets(text).split("\n")

@@ -61,8 +61,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class ExplorationPage:
+    """`left_out` is how many of the page another version stored that this one cannot read."""
+
     explorations: Sequence[Exploration]
     cursor: str | None
+    left_out: int = 0
 
 
 RecordChange: TypeAlias = "Callable[[Exploration], Exploration]"

@@ -123,7 +123,7 @@ def test_replacements_become_a_proposal_of_the_result(bench: CodeBench) -> None:
         ({"replacements": [{"old": "", "new": "b"}]}, "requires 'replacements' parameter"),
         ({"replacements": [{"old": "rows = 5", "new": ""}]}, "The nearest lines are:\n1\tclass Plot"),
         ({"replacements": [{"old": "litres", "new": ""}]}, "more than once, at lines 4, 5"),
-        ({"replacements": [{"old": "rows", "new": "rows"}]}, "holds already"),
+        ({"replacements": [{"old": "rows", "new": "rows"}]}, "there is nothing to change"),
     ],
 )  # fmt: skip
 def test_replacements_that_do_not_fit_say_why(

@@ -57,6 +57,8 @@ def test_the_library_is_imported_listed_and_removed_from(
     assert capsys.readouterr().out == "ZZTST1900001 Crust – Vine\n"
     assert main(["library", "remove", "ZZTST0000000"]) != 0
     assert "Not in the library: ZZTST0000000" in capsys.readouterr().err
+    assert main(["library", "remove", "X"]) == 2
+    assert "idea: Invalid ISRC 'X': it has 12 letters" in capsys.readouterr().err
     assert main(["library", "remove", "zztst1900001"]) == 0
     assert capsys.readouterr().out == "Removed 1 track\n"
     assert main(["library", "import", str(MUSIC / "tracks.jsonl")]) == 2

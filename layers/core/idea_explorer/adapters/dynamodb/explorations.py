@@ -156,11 +156,12 @@ class DynamoExplorations:
             if len(found) > limit:
                 break
         keys = [record_key(item[PK]) for item in found[:limit]]
-        listed = records.restore_readable(self._table.get_many(keys), restore)
+        listed, left_out = records.restore_page(self._table.get_many(keys), restore)
         return ExplorationPage(
             # The index lags behind a little; the records themselves are current.
             [e for e in listed if wanted.status in {None, e.status}],
             records.encode_cursor(found[limit - 1][CREATED]) if len(found) > limit else None,
+            left_out,
         )
 
     def unchanged_since(

@@ -20,6 +20,10 @@ _REPLACE = lazy_pattern(
 )
 _CREATE = lazy_pattern(rf"\bcreate{_S}{_PATH}{_S}with{_S}{_QUOTED}", re.IGNORECASE)
 TOOLS = ("edit_file", "create_file")
+AGAIN = (
+    "The offline model takes the words as they are. See the file, and ask again with words that are in it:"
+    ' `idea explore --toolset code \'Replace "words in the file" with "other words" in FILE\'`'
+)
 
 
 def propose_change(conversation: Conversation) -> Turn | None:
@@ -93,13 +97,17 @@ def _read_lines(result: Result) -> list[str]:
 def _describe(conversation: Conversation, decided: list[Result]) -> str:
     lines = [f"- {_describe_result(result)}" for result in decided]
     title = escape_markdown(one_line(conversation.idea, 100))
-    return "\n\n".join([f"# {title}", NOTICE, "## What became of it", "\n".join(lines)])
+    parts = [f"# {title}", NOTICE, "## What became of it", "\n".join(lines)]
+    if any(result.payload.get("error_type") == "invalid_arguments" for result in decided):
+        parts.append(AGAIN)
+    return "\n\n".join(parts)
 
 
 def _describe_result(result: Result) -> str:
     path = text_of(result.input.get("path")).replace("`", "'")
     if not result.ok:
-        return f"`{path}`: {escape_markdown(text_of(result.payload.get('message')))}"
+        message = text_of(result.payload.get("message")).removeprefix(f"{path}: ")
+        return f"`{path}`: nothing changed. {escape_markdown(message)}"
     how = describe_approval(
         edited=result.payload.get("edited") is True, in_part="hunks" in result.payload
     )

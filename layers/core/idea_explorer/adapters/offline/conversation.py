@@ -14,7 +14,7 @@ from idea_explorer.ports import ModelRequest
 
 NOTICE = (
     "> **Offline run.** No model was called: this text was put together by rules from the idea and"
-    " from the material named below. Set `ANTHROPIC_API_KEY` for real research."
+    " from the material named below. With `ANTHROPIC_API_KEY` set, Claude does the work."
 )
 
 

@@ -122,7 +122,7 @@ def _update(conversation: Conversation, sources: list[Source]) -> str:
     """The section that an update asks for, instead of a report."""
     verdict = find_verdict(conversation.document)
     closing = (
-        f"### Verdict\n\n**{verdict}**, as before: nothing new could be looked up."
+        f"### Verdict\n\n**{verdict}**, as before: no model judged the idea again."
         if verdict
         else "### Next\n\nRun this update again with a model."
     )
@@ -205,13 +205,15 @@ def _verdict(sources: list[Source]) -> str:
     verdicts = Counter(source.verdict for source in sources if source.verdict)
     if verdicts:
         verdict, count = verdicts.most_common(1)[0]
-        line = f"**Verdict: {verdict}**"
+        line = f"**Verdict: {verdict}**, repeated from earlier research: no model judged this idea."
         why = (
             f"The most common verdict of related research ({count} of {sum(verdicts.values())})."
             " Treat it as a starting point, not as a judgement of this idea."
         )
     else:
-        line = "**None.** No model was called, and no earlier research has a verdict to start from."
+        line = (
+            "**None.** No model judged this idea, and no earlier research has a verdict to repeat."
+        )
         why = "There are none yet: the idea has still to be researched."
     listed = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
     reasons = f"{why}\n\n{listed}".rstrip()

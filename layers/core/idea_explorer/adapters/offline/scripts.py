@@ -142,19 +142,22 @@ def explain_code(conversation: Conversation) -> Turn:
 
 
 def _describe_code(conversation: Conversation) -> str:
-    parts = [f"# {one_line(conversation.idea, 100)}", NOTICE]
-    parts += [
-        f"## {_heading(result)}\n\n" + "\n".join(lines)
+    """What was found about the names and words of the question, and at the end what else there is."""
+    sections = [
+        (result.name, f"## {_heading(result)}\n\n" + "\n".join(lines))
         for result in conversation.results
         if (lines := _lines(result))
     ]
-    parts += [
+    folder = [section for name, section in sections if name == "list_files"]
+    places = [section for name, section in sections if name != "list_files"]
+    words = " or ".join(f"`{word}`" for word in conversation.words[:NAMES])
+    nothing = f"Nothing in the repository mentions {words or 'this'}."
+    failed = [
         f"{result.name} failed: {text_of(result.payload.get('message'))}"
         for result in conversation.failed()
     ]
-    if len(parts) == 2:
-        parts.append("Nothing in the repository is about this.")
-    return "\n\n".join(parts)
+    found = places + failed or [nothing]
+    return "\n\n".join([f"# {_plain(conversation.idea, 100)}", NOTICE, *found, *folder])
 
 
 def _heading(result: Result) -> str:
@@ -175,7 +178,9 @@ def _lines(result: Result) -> list[str]:
     listed = (result.payload.get(name) for name in _PLACES)
     found = next((value for value in listed if isinstance(value, list)), [])
     items = [item for item in found if isinstance(item, dict)]
-    return [_line(item) for item in items[:SHOWN]]
+    total = result.payload.get("totalMatches") or result.payload.get("total")
+    left = (total if isinstance(total, int) else len(items)) - SHOWN
+    return [*map(_line, items[:SHOWN]), *([f"- … and {left:,} more"] if left > 0 else [])]
 
 
 def _line(item: JsonObject) -> str:
@@ -184,7 +189,8 @@ def _line(item: JsonObject) -> str:
     what = next(
         (text_of(item.get(k)) for k in ("signature", "statement", "text") if item.get(k)), ""
     )
-    return f"- `{where}{number}`" + (f" {one_line(what, 100)}" if what else "")
+    quoted = one_line(what, 100).replace("`", "'")
+    return f"- `{where}{number}`" + (f" `{quoted}`" if quoted else "")
 
 
 SCANNED = 12

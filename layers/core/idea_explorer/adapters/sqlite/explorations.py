@@ -120,9 +120,11 @@ class SqliteExplorations(RecordFile):
             SELECT + " AND ".join(given) + " ORDER BY position DESC LIMIT ?",
             [*given.values(), limit + 1],
         )
+        listed, left_out = records.restore_page(rows[:limit], _restore)
         return ExplorationPage(
-            [*records.restore_readable(rows[:limit], _restore)],
+            listed,
             records.encode_cursor(rows[limit - 1][3]) if len(rows) > limit else None,
+            left_out,
         )
 
     def unchanged_since(

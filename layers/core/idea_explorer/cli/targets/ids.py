@@ -1,22 +1,20 @@
-"""An exploration as people name it: by the beginning of its id, as `last`, or as -2 for the one before."""
+"""An exploration as people name it: by the end or the beginning of its id, as `last`, or as -2 for the one
+before."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
-from idea_explorer.domain.ids import ExplorationId, decode_time, is_id
+from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.text import one_line
 
 if TYPE_CHECKING:
     from idea_explorer.cli.targets import Target
 
 LAST = "last"
-MIN_PREFIX = 4
-# The beginning that is shown: the milliseconds of an id that sorts by time. Those made from a key contain the
-# day alone, so all of a day begin alike: 26 random bits more tell them apart.
-SHORT, SHORT_OF_DAY = 13, 23
+MIN_PART = 4
+SHORT = 8  # characters of the end, which is random: ids sort by time, so those of a day begin alike
 PAGE = 100
 MAX_SEARCHED = 1_000  # the newest ones: more would take an API many calls
 MAX_CANDIDATES = 5
@@ -32,67 +30,69 @@ def complete_ids(arguments: argparse.Namespace, target: "Target") -> None:
 
 
 def is_name(given: str) -> bool:
-    """Whether this names an exploration in one of the ways, or may be the beginning of an id."""
-    is_prefix = len(given) >= MIN_PREFIX and _DIGITS.issuperset(given.lower())
-    return given == LAST or _count_back(given) is not None or is_prefix
+    """Whether this names an exploration in one of the ways, or may be part of an id."""
+    is_part = len(given) >= MIN_PART and _DIGITS.issuperset(given.lower())
+    return given == LAST or _count_back(given) is not None or is_part
 
 
 def shorten_ids(ids: Sequence[str]) -> dict[str, str]:
-    """The beginning of each that no other of them has, and that is hardly any exploration's beyond them."""
-    return {
-        own: own[: _choose_length(own, [other for other in ids if other != own])] for own in ids
-    }
+    """The end of each that names no other of them, and hardly any exploration beyond them."""
+    return {own: _shorten(own, ids) for own in ids}
 
 
-def _choose_length(own: str, others: Sequence[str]) -> int:
-    is_of_day = decode_time(ExplorationId(own)).time() == time()
-    length = SHORT_OF_DAY if is_of_day else SHORT
-    while any(other.startswith(own[:length]) for other in others):
+def _shorten(own: str, ids: Iterable[str]) -> str:
+    length = SHORT
+    # what begins with a hyphen would be taken for an option
+    while own[-length] == "-" or any(
+        other != own and _is_part(own[-length:], other) for other in ids
+    ):
         length += 1
-    return length
+    return own[-length:]
+
+
+def _is_part(given: str, own: str) -> bool:
+    return own.endswith(given) or own.startswith(given)
 
 
 def find_id(given: str, target: "Target") -> str:
-    """The whole id; raises MissingError, or InvalidRequestError where several begin like this."""
+    """The whole id; raises MissingError, or InvalidRequestError where several have this part."""
     if is_id(given):
         return given
     back = 1 if given == LAST else _count_back(given)
     if back is not None:
         return _find_newest(back, target)
-    prefix = given.lower()
-    if not prefix or prefix.startswith("-") or not _DIGITS.issuperset(prefix):
+    part = given.lower()
+    if not part or part.startswith("-") or not _DIGITS.issuperset(part):
         raise MissingError(
             "There is no exploration with this id.",
-            hint="`idea list` shows the ids; the first characters are enough, and `last` is the newest.",
+            hint="`idea list` shows the ids; their last characters are enough, and `last` is the newest.",
         )
     listed = dict(_list(target))
     if not listed:
         raise MissingError(NONE_YET)
-    found = [own for own in listed if own.startswith(prefix)]
+    found = [own for own in listed if _is_part(part, own)]
     if not found:
         which = f"of the newest {MAX_SEARCHED:,} " if len(listed) >= MAX_SEARCHED else ""
         raise MissingError(
-            f"No exploration {which}has an id that begins with {prefix}.",
+            f"No exploration {which}has an id that ends or begins with {part}.",
             hint="See them with: idea list",
         )
-    if len(found) > 1 or len(prefix) < MIN_PREFIX:
-        raise _refuse(prefix, found, listed)
+    if len(found) > 1 or len(part) < MIN_PART:
+        raise _refuse(part, found, listed)
     return found[0]
 
 
-def _refuse(prefix: str, found: Sequence[str], listed: Mapping[str, str]) -> InvalidRequestError:
+def _refuse(part: str, found: Sequence[str], listed: Mapping[str, str]) -> InvalidRequestError:
     """Lists what may be meant, by names that commands take."""
-    reason = f"'{prefix}' is too short: at least {MIN_PREFIX} characters of an id are needed. "
+    reason = f"'{part}' is too short: at least {MIN_PART} characters of an id are needed. "
     shown = "; ".join(
-        f"{own[: _choose_length(own, [other for other in listed if other != own])]}"
-        f" ({one_line(listed[own], 30)})"
-        for own in found[:MAX_CANDIDATES]
+        f"{_shorten(own, listed)} ({one_line(listed[own], 30)})" for own in found[:MAX_CANDIDATES]
     )
     more = f"; and {len(found) - MAX_CANDIDATES} more" if len(found) > MAX_CANDIDATES else ""
     have = "explorations have" if len(found) > 1 else "exploration has"
     return InvalidRequestError(
-        f"{reason if len(prefix) < MIN_PREFIX else ''}"
-        f"{len(found)} {have} an id that begins with {prefix}: {shown}{more}."
+        f"{reason if len(part) < MIN_PART else ''}"
+        f"{len(found)} {have} an id that ends or begins with {part}: {shown}{more}."
     )
 
 

@@ -86,7 +86,8 @@ class LocalTarget:
             LOCAL_OWNER, wanted, limit=query.limit, cursor=query.cursor
         )
         rows = [build_summary(exploration) for exploration in page.explorations]
-        return ExplorationList(explorations=rows, cursor=page.cursor).model_dump(mode="json")
+        listing = ExplorationList(explorations=rows, cursor=page.cursor, left_out=page.left_out)
+        return listing.model_dump(mode="json")
 
     def spend(self, days: int) -> "SpendSummary":
         from idea_explorer.domain.spend_summary import sum_up
@@ -108,6 +109,11 @@ class LocalTarget:
         return self._dump(self.find(exploration_id))
 
     def describe(self, exploration: Exploration) -> Details:
+        """Its document has the path that opens it from here, wherever the run was started."""
+        published = exploration.publication
+        if published.document and not published.url:
+            path = path_to_open(published.document, self._settings)
+            exploration = exploration.replace(path=path)
         return build_details(exploration, read_progress(exploration, self._deps), prefix="")
 
     def report(self, exploration_id: str) -> str:

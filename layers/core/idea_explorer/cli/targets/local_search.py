@@ -1,6 +1,6 @@
 """Search the research on this machine as the API does: a document has every word, the newest come first."""
 
-from idea_explorer.cli.prose import drop_link_targets
+from idea_explorer.cli.prose import strip_markup
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.front_matter import cut_front_matter
 from idea_explorer.domain.json import JsonObject
@@ -27,14 +27,14 @@ def search_research(settings: Settings, words: str, limit: int) -> tuple[list[Js
 
 def _describe(entry: IndexEntry, text: str, words: str) -> JsonObject:
     shown: JsonObject = {**entry.model_dump(include={"path", "title", "verdict", "date"})}
-    return {**shown, "excerpt": cut_passage(text, words)}
+    return {**shown, "excerpt": cut_passage(text, words).removeprefix("· ")}
 
 
 def _read(entry: IndexEntry, repository: ResearchRepository) -> str:
-    """Without its front matter, which may be malformed, and without what cannot be read here, such as a
-    document that is too long."""
+    """The words, without front matter, which may be malformed, and without what cannot be read here, such as
+    a document that is too long."""
     try:
         document = repository.read(ResearchPath(entry.path.removeprefix(f"{RESEARCH_ROOT}/")))
     except ExplorerError:
         return ""
-    return drop_link_targets(cut_front_matter(document.content)[1])
+    return strip_markup(cut_front_matter(document.content)[1])

@@ -18,6 +18,7 @@ from idea_explorer.tools.code.repository_tree import RepositoryTree
 from idea_explorer.tools.code.workspace import TIME_LIMIT, Workspace
 
 MAX_REPLACEMENTS = 100  # of one call; a change in more places is better made in steps
+FIND_OR_CREATE = "Use find_files to find it by name, or create_file for a new file."
 EITHER = (
     "edit_file requires either 'replacements' (a list of {old, new}) or 'content' (the complete new content"
     ' of the whole file), and not both. Example: {"path": "src/app.py", "replacements": [{"old": "a = 1",'
@@ -115,7 +116,7 @@ def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
     file, is for short files only: a long one does not fit into an answer. For a file that does not exist
     use create_file."""
     limits = workspace.limits
-    entry = _find_file(workspace.tree, arguments.path, limits, "Use create_file for a new file.")
+    entry = _find_file(workspace.tree, arguments.path, limits, FIND_OR_CREATE)
     base = workspace.tree.content(entry)
     content = arguments.content
     if content is None:
@@ -124,7 +125,8 @@ def edit_file(workspace: Workspace, arguments: EditFile) -> ToolResult:
     # the file's own path, with links resolved
     proposal = propose(RepositoryPath(entry.path), content, arguments.description, base)
     if not proposal.diff:
-        raise ToolError("invalid_arguments", f"The content is what {arguments.path} holds already.")
+        message = f"{arguments.path} has this content already: there is nothing to change."
+        raise ToolError("invalid_arguments", message)
     return _result(proposal)
 
 
