@@ -1,13 +1,14 @@
 """What the index records of a document. A child process reads it too, so this loads little."""
 
-from typing import TypedDict
+from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
 from idea_explorer.domain.markdown import remove_markup
 from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_text import find_title, find_verdict
 from idea_explorer.domain.search_words import make_storable
-from idea_explorer.domain.terms import find_frequent_terms
+from idea_explorer.domain.terms import extract_terms, find_frequent_terms
 from idea_explorer.domain.text import hash_idea, one_line
 
 MAX_FIELD = 120  # characters of a value that is an id, a date or a word
@@ -30,6 +31,23 @@ class DocumentFields(TypedDict):
     is_offline: bool
     terms: tuple[str, ...]
     problem: str
+
+
+class ParsedText(NamedTuple):
+    """`subject` are the terms of what the document is about."""
+
+    fields: DocumentFields
+    subject: Sequence[str]
+
+
+def parse_text(path: str, text: str) -> ParsedText:
+    """Takes any path and text."""
+    fields = read_fields(path, text)
+    return ParsedText(fields, extract_subject(fields["idea"], fields["title"]))
+
+
+def extract_subject(idea: str, title: str) -> list[str]:
+    return extract_terms(f"{idea} {title}")
 
 
 def read_fields(path: str, text: str) -> DocumentFields:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from idea_explorer.domain.base import DomainModel
-from idea_explorer.domain.document_fields import read_fields
+from idea_explorer.domain.document_fields import extract_subject, read_fields
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
 from idea_explorer.domain.publication import DOCUMENT, ResearchFolder
@@ -45,7 +45,7 @@ class IndexEntry(DomainModel, frozen=True):
 
     @cached_property
     def subject(self) -> frozenset[str]:
-        return frozenset(extract_terms(f"{self.idea} {self.title}"))
+        return frozenset(extract_subject(self.idea, self.title))
 
 
 class Similar(DomainModel, frozen=True):

@@ -2,12 +2,13 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from idea_explorer.adapters.research_index.parsing import ParsedChange, parse_changes
 from idea_explorer.adapters.research_index.sources import FileChange
 from idea_explorer.adapters.research_index.tables import (
     SCHEMA,
@@ -20,6 +21,7 @@ from idea_explorer.adapters.research_index.tables import (
     store_name,
 )
 from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
@@ -29,7 +31,7 @@ FORMAT = 3  # to be raised with every change of the tables, or of what is writte
 # reads a file does not wait meanwhile; who reads an index in memory does.
 BATCH = 2_000
 BATCH_IN_MEMORY = 200
-BATCH_CHARACTERS = 10_000_000
+BATCH_CHARACTERS = 5_000_000
 # of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
 PIECE_BYTES = 16 * 1_024 * 1_024
 
@@ -135,23 +137,27 @@ class IndexFile:
         return int(self.db.rows("SELECT count(*) FROM files")[0][0])
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        batch: dict[str, FileChange] = {}
+        batch: dict[str, ParsedChange] = {}
         characters, most = 0, BATCH if self._path else BATCH_IN_MEMORY
-        for change in changes:
-            batch[change.name] = change
-            characters += len(change.text or "")
-            if len(batch) == most or characters > BATCH_CHARACTERS:
-                self._write(batch.values())
-                batch, characters = {}, 0
-        self._write(batch.values())
+        with closing(parse_changes(changes, self._list_hashes)) as all_parsed:
+            for change, parsed in all_parsed:
+                batch[change.name] = change, parsed
+                characters += len(change.text or "")
+                if len(batch) == most or characters > BATCH_CHARACTERS:
+                    self._write(batch)
+                    batch, characters = {}, 0
+            self._write(batch)
 
-    def _write(self, batch: Collection[FileChange]) -> None:
+    def _list_hashes(self) -> set[bytes]:
+        return {text_hash for (text_hash,) in self.db.rows("SELECT text_hash FROM documents")}
+
+    def _write(self, batch: Mapping[str, ParsedChange]) -> None:
         """Texts are parsed before the transaction, for which others wait."""
         stored = self._find_stored(batch)
         steps = [
             step
-            for change in batch
-            if (step := self._plan(change, stored.get(store_name(change.name))))
+            for change, parsed in batch.values()
+            if (step := self._plan(change, parsed, stored.get(store_name(change.name))))
         ]
         if steps:
             with self.db.transaction() as connection:
@@ -160,10 +166,10 @@ class IndexFile:
                     step(writer)
                 writer.finish()
 
-    def _find_stored(self, batch: Collection[FileChange]) -> dict[bytes, Stored]:
+    def _find_stored(self, batch: Iterable[str]) -> dict[bytes, Stored]:
         """What is stored of these files. Names that follow each other, as those of a folder that is new do,
         are found by one query."""
-        names = sorted(store_name(change.name) for change in batch)
+        names = sorted(map(store_name, batch))
         ranges = (
             [(names[0], names[-1])]
             if len(names) >= RANGE_QUERY_FROM
@@ -172,7 +178,9 @@ class IndexFile:
         rows = (row for both in ranges for row in self.db.rows(_STORED, both))
         return {name: tuple(stored) for name, *stored in rows}
 
-    def _plan(self, change: FileChange, row: Stored | None) -> Step | None:
+    def _plan(
+        self, change: FileChange, parsed: ParsedText | None, row: Stored | None
+    ) -> Step | None:
         """How to write a change; None if that is what is stored."""
         name, version, size, text = change.name, change.version, change.size, change.text
         if version is None:
@@ -184,7 +192,7 @@ class IndexFile:
             return lambda writer: writer.put_version(name, version, size)
         if text is None:
             return lambda writer: writer.put_file(name, version, size)
-        document = prepare_document(name, version, size, text)
+        document = prepare_document(name, version, size, text, parsed)
         if not self._keeps_texts:
             document = replace(document, text=None)
         return lambda writer: writer.put_document(document)
