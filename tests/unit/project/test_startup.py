@@ -64,7 +64,7 @@ MAX_LOADED = {
     "printing help": (12, 11),
     "an exploration without a key": (154, 37),
     "an exploration with a key": (162, 118),
-    "an exploration without a key, to its end": (225, 97),
+    "an exploration without a key, to its end": (229, 97),
 }
 COUNT = (
     "import re, sys; compiled = []; compile = re._compiler.compile;"

@@ -35,7 +35,7 @@ ODD_TEXTS = {
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    monkeypatch.setattr(parsing, "PARSED_HERE", 5)
+    monkeypatch.setattr(index_file, "PARSED_HERE", 5)
     monkeypatch.setattr(parsing, "CHUNK_DOCUMENTS", 4)
 
 
@@ -117,13 +117,12 @@ def test_an_index_that_several_processes_build_is_the_same(
 
 
 def test_processes_parse_what_is_read(started: list[subprocess.Popen[bytes]]) -> None:
-    """All but what is parsed before they are started."""
     parsed = [*parse_changes(make_changes(), set)]
     assert [change for change, _ in parsed] == make_changes()
     fields = {change.name: text.fields for change, text in parsed if text}
     documents = [change.name for change in make_changes() if change.text is not None]
 
-    assert sorted(fields) == documents[5:]
+    assert sorted(fields) == documents
     assert fields["accents.md"]["title"] == "Café"
     assert_none_is_left(started)
 
@@ -224,10 +223,13 @@ def test_where_no_thread_can_be_started_no_process_is_left(
 
 
 def test_a_few_documents_are_parsed_without_another_process(
-    started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    started: list[subprocess.Popen[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    expected: Tables,
 ) -> None:
-    monkeypatch.setattr(parsing, "PARSED_HERE", 100)
-    assert [*parse_changes(make_changes(90), set)] == [(one, None) for one in make_changes(90)]
+    monkeypatch.setattr(index_file, "PARSED_HERE", 60 + len(ODD_TEXTS) + 1)
+    assert build(tmp_path / "index.db", make_changes()) == expected
     assert not started
 
 

@@ -2,13 +2,12 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
-from idea_explorer.adapters.research_index.parsing import ParsedChange, parse_changes
 from idea_explorer.adapters.research_index.sources import FileChange
 from idea_explorer.adapters.research_index.tables import (
     SCHEMA,
@@ -25,6 +24,9 @@ from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
 
+if TYPE_CHECKING:
+    from idea_explorer.adapters.research_index.parsing import ParsedChange
+
 FORMAT = 3  # to be raised with every change of the tables, or of what is written to them
 # Files written at once, and the most characters of them. The full-text index merges what it is given piece by
 # piece, again and again, so few large pieces take half the time, and a crash costs no more than these. Who
@@ -32,6 +34,8 @@ FORMAT = 3  # to be raised with every change of the tables, or of what is writte
 BATCH = 2_000
 BATCH_IN_MEMORY = 200
 BATCH_CHARACTERS = 5_000_000
+# Documents that are parsed here before other processes take part: their start takes as long as parsing 100.
+PARSED_HERE = 100
 # of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
 PIECE_BYTES = 16 * 1_024 * 1_024
 
@@ -139,7 +143,7 @@ class IndexFile:
     def apply(self, changes: Iterable[FileChange]) -> None:
         batch: dict[str, ParsedChange] = {}
         characters, most = 0, BATCH if self._path else BATCH_IN_MEMORY
-        with closing(parse_changes(changes, self._list_hashes)) as all_parsed:
+        with closing(self._parse(changes)) as all_parsed:
             for change, parsed in all_parsed:
                 batch[change.name] = change, parsed
                 characters += len(change.text or "")
@@ -148,10 +152,22 @@ class IndexFile:
                     batch, characters = {}, 0
             self._write(batch)
 
+    def _parse(self, changes: Iterable[FileChange]) -> Generator["ParsedChange"]:
+        """Most changes are few. Where they are many, other processes parse the rest."""
+        rest = iter(changes)
+        documents = 0
+        for change in rest:
+            yield change, None
+            documents += change.text is not None
+            if documents >= PARSED_HERE:
+                from idea_explorer.adapters.research_index.parsing import parse_changes
+
+                yield from parse_changes(rest, self._list_hashes)
+
     def _list_hashes(self) -> set[bytes]:
         return {text_hash for (text_hash,) in self.db.rows("SELECT text_hash FROM documents")}
 
-    def _write(self, batch: Mapping[str, ParsedChange]) -> None:
+    def _write(self, batch: Mapping[str, "ParsedChange"]) -> None:
         """Texts are parsed before the transaction, for which others wait."""
         stored = self._find_stored(batch)
         steps = [

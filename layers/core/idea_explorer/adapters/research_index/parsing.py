@@ -5,14 +5,13 @@ Nothing depends on them: what none of them has parsed is parsed here, and the or
 
 import json
 import os
-import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from idea_explorer.adapters.child_processes import child_command, child_environment
 from idea_explorer.adapters.research_index.child import read_documents
@@ -22,9 +21,10 @@ from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.search_words import make_storable
 from idea_explorer.domain.threads import run_in_thread
 
+if TYPE_CHECKING:
+    import subprocess
+
 CHILD = "idea_explorer.adapters.research_index.child"
-# Documents that are parsed here before processes are started: a start takes as long as parsing 100 of them.
-PARSED_HERE = 100
 MAX_PROCESSES = 3  # with more of them, all wait for the one that writes
 LAMBDA_CORE_MEGABYTES = 1_769  # of memory, for which a Lambda function gets one core
 # What a process is given at once: about 30 ms of work.
@@ -54,21 +54,14 @@ def count_cores() -> int:
 def parse_changes(
     changes: Iterable[FileChange], list_hashes: Callable[[], Collection[bytes]]
 ) -> Generator[ParsedChange]:
-    """All changes in their order, and the fields of most documents where there are many. `list_hashes` says
-    which texts are indexed already and need not be parsed."""
-    rest = iter(changes)
-    documents = 0
-    for change in rest:
-        yield change, None
-        documents += change.text is not None
-        if documents >= PARSED_HERE:
-            break
+    """All changes in their order, each document with what was parsed of it, unless there is but one core.
+    `list_hashes` says which texts are indexed already and need not be parsed."""
     processes = min(count_cores() - 1, MAX_PROCESSES)
-    if documents < PARSED_HERE or processes < 1:
-        yield from ((change, None) for change in rest)
+    if processes < 1:
+        yield from ((change, None) for change in changes)
         return
     with _Processes(processes) as pool:
-        yield from pool.parse(_split(rest, list_hashes()))
+        yield from pool.parse(_split(changes, list_hashes()))
 
 
 @dataclass(eq=False)
@@ -106,7 +99,7 @@ class _Chunk:
             yield change, self.parsed.get(number)
 
 
-def _split(changes: Iterator[FileChange], known: Collection[bytes]) -> Iterator[_Chunk]:
+def _split(changes: Iterable[FileChange], known: Collection[bytes]) -> Iterator[_Chunk]:
     """What was read before an error is not lost."""
     chunk = _Chunk()
     try:
@@ -195,7 +188,7 @@ class _Processes:
                     chunk = wanted
             chunk.put(read_documents(chunk.texts.values()))
 
-    def _feed(self, child: subprocess.Popen[bytes]) -> None:
+    def _feed(self, child: "subprocess.Popen[bytes]") -> None:
         """Give a child one chunk after the other, until it fails or all are done."""
         while (chunk := self._take(child)) and self._parse_in(child, chunk):
             pass
@@ -203,7 +196,7 @@ class _Processes:
             self._ended += 1
             self._changed.notify_all()
 
-    def _parse_in(self, child: subprocess.Popen[bytes], chunk: _Chunk) -> bool:
+    def _parse_in(self, child: "subprocess.Popen[bytes]", chunk: _Chunk) -> bool:
         """Whether the child has parsed it. If not, it waits again."""
         try:
             parsed = _ask(child, chunk)
@@ -218,7 +211,7 @@ class _Processes:
             self._changed.notify_all()
         return parsed is not None
 
-    def _take(self, child: subprocess.Popen[bytes]) -> _Chunk | None:
+    def _take(self, child: "subprocess.Popen[bytes]") -> _Chunk | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closed)
             if self._is_closed:
@@ -228,7 +221,9 @@ class _Processes:
             return chunk
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start() -> "subprocess.Popen[bytes]":
+    import subprocess  # which most of those who use an index do not need
+
     return subprocess.Popen(  # noqa: S603  no shell, our own arguments
         child_command(CHILD),
         stdin=subprocess.PIPE,
@@ -240,14 +235,14 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-def _close_pipes(child: subprocess.Popen[bytes]) -> None:
+def _close_pipes(child: "subprocess.Popen[bytes]") -> None:
     for pipe in (child.stdin, child.stdout):
         assert pipe
         with suppress(OSError):  # what was not sent is of no use any more
             pipe.close()
 
 
-def _ask(child: subprocess.Popen[bytes], chunk: _Chunk) -> list[ParsedText | None]:
+def _ask(child: "subprocess.Popen[bytes]", chunk: _Chunk) -> list[ParsedText | None]:
     """Raises an error if the child has ended, or answers something else."""
     assert child.stdin
     assert child.stdout
