@@ -33,7 +33,8 @@ FORMAT = 3  # to be raised with every change of the tables, or of what is writte
 # reads a file does not wait meanwhile; who reads an index in memory does.
 BATCH = 2_000
 BATCH_IN_MEMORY = 200
-BATCH_CHARACTERS = 5_000_000
+BATCH_CHARACTERS = 10_000_000
+FIRST_BATCH_CHARACTERS = 5_000_000  # so that others parse while it is written
 # Documents that are parsed here before other processes take part: their start takes as long as parsing 100.
 PARSED_HERE = 100
 # of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
@@ -142,14 +143,15 @@ class IndexFile:
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         batch: dict[str, ParsedChange] = {}
-        characters, most = 0, BATCH if self._path else BATCH_IN_MEMORY
+        most = BATCH if self._path else BATCH_IN_MEMORY
+        characters, most_characters = 0, FIRST_BATCH_CHARACTERS
         with closing(self._parse(changes)) as all_parsed:
             for change, parsed in all_parsed:
                 batch[change.name] = change, parsed
                 characters += len(change.text or "")
-                if len(batch) == most or characters > BATCH_CHARACTERS:
+                if len(batch) == most or characters > most_characters:
                     self._write(batch)
-                    batch, characters = {}, 0
+                    batch, characters, most_characters = {}, 0, BATCH_CHARACTERS
             self._write(batch)
 
     def _parse(self, changes: Iterable[FileChange]) -> Generator["ParsedChange"]:
