@@ -1,6 +1,7 @@
 """Documents that several processes parse: the index is the same, whatever becomes of the processes."""
 
 import errno
+import json
 import os
 import signal
 import sqlite3
@@ -13,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.child_processes import child_environment
 from idea_explorer.adapters.folder.research import Folder
+from idea_explorer.adapters.research_index import child, parsing
 from idea_explorer.adapters.research_index import file as index_file
-from idea_explorer.adapters.research_index import parsing
 from idea_explorer.adapters.research_index.file import IndexFile
 from idea_explorer.adapters.research_index.parsing import count_cores, parse_changes
 from idea_explorer.adapters.research_index.sources import FileChange
+from idea_explorer.domain.document_fields import ParsedText, parse_text
 from idea_explorer.domain.errors import ExternalError
 
 TABLES = "about files documents terms frequencies texts words_data words_idx words_docsize".split()
@@ -368,3 +371,37 @@ def test_files_that_change_while_they_are_read_are_indexed_as_by_one_process(
     )  # without the removed, the link, the unreadable and what is not text
     assert [row[1] for row in built[1]["files"] if row[0] == b"30.md"] == [""]
     assert_none_is_left(started)
+
+
+def test_a_child_answers_each_line_with_one_and_ends_with_its_input() -> None:
+    lines = [[["ideas/tea.md", "# Tea\n\nCafé"], ["ideas/bees.md", "# Bees"]], []]
+    given = "".join(f"{json.dumps(line)}\n" for line in lines)
+    command = [sys.executable, "-m", parsing.CHILD]
+    done = subprocess.run(command, input=given.encode(), capture_output=True, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert [[text[0]["title"] for text in answer] for answer in answers] == [["Tea", "Bees"], []]
+    assert done.stderr == b""
+
+
+def test_a_document_that_cannot_be_parsed_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(path: str, text: str) -> ParsedText:
+        if path == "ideas/bad.md":
+            raise RecursionError
+        return parse_text(path, text)
+
+    monkeypatch.setattr(child, "parse_text", parse)
+    bad, tea = child.read_documents([("ideas/bad.md", "# Bad"), ("ideas/tea.md", "# Tea")])
+    assert bad is None
+    assert tea
+    assert tea.subject == ["tea"]
+
+
+def test_a_child_loads_little() -> None:
+    """Otherwise it starts later than its share of the documents is parsed."""
+    code = f"import sys, {parsing.CHILD}; print(*sys.modules)"
+    command, environment = [sys.executable, "-c", code], child_environment()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert not {"pydantic", "sqlite3", "subprocess", "idea_explorer.domain.limits"} & {*loaded}
+    assert sum(name.startswith("idea_explorer") for name in loaded) <= 16
