@@ -8,7 +8,8 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats, Status
 from idea_explorer.domain.toolsets import ToolsetName

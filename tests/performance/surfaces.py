@@ -27,13 +27,7 @@ from idea_explorer.domain.citations import check_citations
 from idea_explorer.domain.commit_text import clean_body, clean_subject
 from idea_explorer.domain.dangerous_paths import find_danger
 from idea_explorer.domain.diffs import revert_diff, select_hunks, unified_diff
-from idea_explorer.domain.documents import (
-    add_section,
-    fingerprint,
-    parse_document,
-    remove_section,
-    render_update,
-)
+from idea_explorer.domain.documents import add_section, fingerprint, remove_section, render_update
 from idea_explorer.domain.encodings import guess_codec
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.file_kinds import FileSample, detect_kind
@@ -41,6 +35,7 @@ from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.music import album_key, build_matcher, extract_words, shorten
 from idea_explorer.domain.names import check_ref, check_repository_name
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.paths import (
     MAX_REPOSITORY_PATH,
     check_repository_path,
@@ -50,7 +45,7 @@ from idea_explorer.domain.paths import (
 from idea_explorer.domain.plan import MAX_PLAN_CHARS, parse_plan
 from idea_explorer.domain.playlist import add_playlist, parse_playlist, playlist_of
 from idea_explorer.domain.private_text import NamedAddresses, find_request_texts
-from idea_explorer.domain.publication import find_folders, hash_idea, parse_log
+from idea_explorer.domain.publication import find_folders, parse_log
 from idea_explorer.domain.redaction import mask_secrets, restore_secrets
 from idea_explorer.domain.related_research import describe_document
 from idea_explorer.domain.replacements import Replacement, keep_line_ends, replace_in
@@ -64,6 +59,7 @@ from idea_explorer.domain.similar_research import Similar, index_document, rank_
 from idea_explorer.domain.text import (
     escape_markdown,
     fold,
+    hash_idea,
     make_printable,
     one_line,
     slug,

@@ -17,9 +17,10 @@ from idea_explorer.adapters.http.public import PublicHttp
 from idea_explorer.agent.tool_calls import ToolExecutor, ToolLimiter
 from idea_explorer.agent.validation import ArgumentValidator
 from idea_explorer.domain.citations import check_citations
-from idea_explorer.domain.documents import add_section, parse_document, render_update
+from idea_explorer.domain.documents import add_section, render_update
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.music import IndexedTrack, OwnedTrack
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.report_links import KnownLinks, remove_unknown_links
 from idea_explorer.domain.report_markup import clean_markup
 from idea_explorer.domain.tools import ToolCall, make_passage

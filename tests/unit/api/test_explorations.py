@@ -15,9 +15,9 @@ from idea_explorer.domain.events import (
     TextDelta,
     ToolCallStart,
 )
-from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.playlist import add_playlist, playlist_of
 from idea_explorer.domain.run import Stats
 from idea_explorer.domain.usage import Usage

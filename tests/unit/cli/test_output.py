@@ -12,7 +12,8 @@ from idea_explorer.cli.output import (
     suggest_resume,
 )
 from idea_explorer.domain.claims import Verification
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.progress import progress_of
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Receipt, Stats, Status

@@ -3,8 +3,7 @@
 import pytest
 
 from idea_explorer.domain.citations import UNMATCHED, check_citations, collect_quotes
-from idea_explorer.domain.limits import MAX_REPORT
-from idea_explorer.domain.report_text import CUT
+from idea_explorer.domain.report_text import CUT, MAX_REPORT
 from idea_explorer.domain.tools import Passage, make_passage
 
 PAGE = Passage(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.agent.prompts import framework, modes, prompt, system_prompt
 from idea_explorer.domain.completeness import Framework
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.usecases.continuation import PriorDocument

@@ -7,16 +7,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.front_matter import (
     MAX_DEPTH,
+    MAX_FRONT_MATTER,
     MAX_NODES,
     FrontMatterError,
     parse_front_matter,
     split_front_matter,
 )
-from idea_explorer.domain.limits import MAX_FRONT_MATTER
 from idea_explorer.domain.markdown import find_headings
+from idea_explorer.domain.parsed_documents import parse_document
 from tests.fakes.bad_documents import BAD_DOCUMENTS
 
 

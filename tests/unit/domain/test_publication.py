@@ -6,19 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from idea_explorer.domain.documents import (
-    add_section,
-    fingerprint,
-    parse_document,
-    render_document,
-    render_update,
-)
+from idea_explorer.domain.documents import add_section, fingerprint, render_document, render_update
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.publication import ResearchFolder, find_folders, hash_idea, parse_log
+from idea_explorer.domain.parsed_documents import parse_document
+from idea_explorer.domain.publication import ResearchFolder, find_folders, parse_log
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import slug
+from idea_explorer.domain.text import hash_idea, slug
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 DAY = date(2026, 11, 16)

@@ -8,10 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from idea_explorer.adapters.research_index.index import DocumentIndex
-from idea_explorer.domain.documents import OFFLINE_MARK, render_update
+from idea_explorer.domain.documents import render_update
 from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.markdown import remove_markup
-from idea_explorer.domain.similar_research import IndexEntry, extract_terms, index_document
+from idea_explorer.domain.parsed_documents import OFFLINE_MARK
+from idea_explorer.domain.similar_research import IndexEntry, index_document
+from idea_explorer.domain.terms import extract_terms
 from tests.fakes.research import index_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

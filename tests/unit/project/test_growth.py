@@ -51,7 +51,7 @@ MEASURED = {
     "sentence on a terminal": "cli.columns.PIECE",
     "document": "domain.front_matter._CLOSING",
     "update section": """
-        domain.documents._UPDATE_HEADING domain.documents._HEADING
+        domain.parsed_documents.UPDATE_HEADING domain.documents._HEADING
         domain.markdown._FENCE domain.markdown._ENDS domain.markdown._ENDS_IN_QUOTE
         domain.markdown._ENDS_IN_ITEM domain.markdown._INDENTED domain.markdown._ITEM
     """,
@@ -122,9 +122,9 @@ MEASURED = {
         domain.documents._TITLE_LINE
     """,
     "index": """
-        domain.markdown._OPENING domain.similar_research._WORD domain.similar_research._CJK
+        domain.markdown._OPENING domain.terms._WORD domain.terms._CJK
     """,
-    "idea": "domain.publication.hash_idea",
+    "idea": "domain.text.hash_idea",
     "page": """
         tools.readable._MARKUP tools.readable._OPENING tools.readable._BOGUS tools.readable._TAG
         tools.readable._SPACES tools.readable._RAW
@@ -261,7 +261,7 @@ NOT_MEASURED = {
     "domain.publication._DAY": FIXED,
     "domain.publication._NUMBER": FIXED,
     "domain.publication._SURROGATE": FIXED,
-    "domain.similar_research._DATED": "a path, whose length the file system bounds",
+    "domain.document_fields._DATED": "a path, whose length the file system bounds",
     "domain.tokens._HASH": FIXED,
     "domain.tokens._OWNER": FIXED,
     "observability.spans._TRACE_HEADER": FIXED,

@@ -65,7 +65,7 @@ MAX_LOADED = {
     "printing help": (15, 13),
     "an exploration without a key": (157, 37),
     "an exploration with a key": (165, 118),
-    "an exploration without a key, to its end": (228, 97),
+    "an exploration without a key, to its end": (232, 97),
 }
 COUNT = (
     "import re, sys; compiled = []; compile = re._compiler.compile;"

@@ -9,8 +9,9 @@ import pytest
 
 from idea_explorer.adapters.folder.publisher import FolderPublisher
 from idea_explorer.domain.errors import ConfigurationError, InvalidRequestError
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import NO_MODEL, SET_KEY
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.settings import MODELS, Settings

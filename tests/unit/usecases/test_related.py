@@ -6,7 +6,7 @@ from pathlib import Path
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.domain.errors import UnavailableError
-from idea_explorer.domain.exploration import OFFLINE
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.paths import ResearchPath
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.transcript import Opening

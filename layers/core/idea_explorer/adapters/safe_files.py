@@ -19,6 +19,7 @@ NEW_FILE = 0o666  # less the umask
 NEW_FOLDER = 0o777
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+SMALL_FILE_BYTES = 65_536
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NONBLOCK: opening a pipe must not wait for a writer
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -80,24 +81,31 @@ def _enter(folder: int, name: Name, *, make: bool, mode: int) -> int:
 def read_file(root: Path, path: str, limit: int) -> bytes:
     """A file below the root; raises OSError, of which LinkError, NotAFileError and FileTooLargeError are."""
     *folders, name = _split(path)
-    with open_folder(root, folders) as folder, open_file(folder, name) as file:
-        return _read(file, name, limit)
+    with open_folder(root, folders) as folder:
+        descriptor = _open(folder, name)
+        try:
+            return _read(descriptor, name, limit)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
 def open_file(folder: int, name: Name) -> Iterator[BinaryIO]:
     """A regular file in an open folder, for reading."""
+    with _as_file(_open(folder, name), name) as file:
+        yield file
+
+
+def _open(folder: int, name: Name) -> int:
     _check_name(name)
     # looked at before it is opened too: opening a device can have an effect
     _check_kind(os.stat(name, dir_fd=folder, follow_symlinks=False), name)
     try:
-        descriptor = os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EMLINK}:
             raise LinkError(name) from error
         raise
-    with _as_file(descriptor, name) as file:
-        yield file
 
 
 def open_given(path: Path) -> BinaryIO:
@@ -117,7 +125,7 @@ def _as_file(descriptor: int, name: Name) -> BinaryIO:
 
 def read_given(path: Path, limit: int) -> bytes:
     with open_given(path) as file:
-        return _read(file, path.name, limit)
+        return _read(file.fileno(), path.name, limit)
 
 
 def write_file(
@@ -285,11 +293,16 @@ def _is_link(folder: int, name: Name) -> bool:
     return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
-def _read(file: BinaryIO, name: Name, limit: int) -> bytes:
-    size = os.fstat(file.fileno()).st_size
-    if size > limit:
-        raise FileTooLargeError(name, size)
-    data = file.read(limit + 1)
+def _read(descriptor: int, name: Name, limit: int) -> bytes:
+    info = os.fstat(descriptor)
+    _check_kind(info, name)
+    if info.st_size > limit:
+        raise FileTooLargeError(name, info.st_size)
+    # without a file object, which takes a quarter of the time where many small files are read
+    piece = max(info.st_size + 1, SMALL_FILE_BYTES)
+    data = b""
+    while len(data) <= limit and (more := os.read(descriptor, piece)):
+        data += more
     if len(data) > limit:  # it has grown since
         raise FileTooLargeError(name, len(data))
     return data

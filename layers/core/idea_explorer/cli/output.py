@@ -13,8 +13,9 @@ from idea_explorer.cli.streams import print_coloured
 from idea_explorer.cli.targets.ids import shorten_ids
 from idea_explorer.domain.claims import Verification
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.exploration import OFFLINE, Delivery
+from idea_explorer.domain.exploration import Delivery
 from idea_explorer.domain.json import JsonObject, dump_text
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.run import RESUMABLE, Stats, Status
 from idea_explorer.domain.text import make_printable, one_line, pluralize, unescape_prose
 from idea_explorer.domain.toolsets import TOOLSETS

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from idea_explorer.cli.columns import columns_of, wrap
-from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.similar_research import IndexEntry, Similar
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import hash_idea, one_line
 from idea_explorer.ports import ResearchIndex
 
 MAX_HITS = 3

@@ -1,68 +1,30 @@
-"""Read and write research documents: front matter, report, and the sections that updates add.
+"""Write research documents: front matter, report, and the sections that updates add.
 
 Once written, a document belongs to the people of its repository: edits show by its fingerprint and are
 never overwritten.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
 
-from idea_explorer.domain.exploration import OFFLINE, Exploration
-from idea_explorer.domain.front_matter import (
-    FrontMatterError,
-    parse_front_matter,
-    split_front_matter,
-)
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.markdown import find_prose
+from idea_explorer.domain.parsed_documents import (
+    OFFLINE_MARK,
+    UPDATE,
+    UPDATE_HEADING,
+    find_updates,
+)
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_phrases import FOLLOWS_UP, translate
 from idea_explorer.domain.text import hash_text
 
-UPDATE = "## Update - "
-OFFLINE_MARK = f"<!-- model {OFFLINE} -->"  # in an update; the front matter is the document's
 SECTION_LEVEL = 3  # of the highest heading within an update
-_UPDATE_HEADING = lazy_pattern(r"^## Update - \d{4}-\d{2}-\d{2}[ \t]*\r?$", re.MULTILINE)
 _HEADING = lazy_pattern(r"^(#{1,6})(?= )", re.MULTILINE)
 _TITLE_LINE = lazy_pattern(r"\A# .+$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedDocument:
-    """People edit documents, so every value may be missing or malformed."""
-
-    matter: dict[str, str]
-    body: str
-    problem: str = ""  # why the front matter was ignored; whoever reads the document logs it
-
-    @property
-    def is_offline(self) -> bool:
-        """Whether only the offline model wrote it: it shows what a report looks like, and is no research. The
-        front matter names the first writer; an update of any other makes it research."""
-        return self.matter.get("model") == OFFLINE and not self.researched
-
-    @property
-    def researched(self) -> str:
-        """The body without what the offline model wrote: it repeats other documents and judges nothing."""
-        updates = list(_find_updates(self.body))
-        end = updates[0][0] if updates else len(self.body)
-        first = "" if self.matter.get("model") == OFFLINE else self.body[:end]
-        added = (self.body[start:stop] for start, stop in updates)
-        return "".join([first, *(text for text in added if OFFLINE_MARK not in text)])
-
-
-def parse_document(text: str) -> ParsedDocument:
-    """Takes any text. Without valid front matter the whole document is body."""
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    try:
-        block, body = split_front_matter(plain)
-        return ParsedDocument({} if block is None else parse_front_matter(block), body)
-    except FrontMatterError as error:
-        return ParsedDocument({}, plain, str(error))
 
 
 def render_document(exploration: Exploration, report: str) -> str:
@@ -111,7 +73,7 @@ def render_update(
     exploration_id: ExplorationId, on: date, report: str, *, is_offline: bool = False
 ) -> str:
     """The section that an update adds, with a comment by which a resumed run finds it."""
-    text = _UPDATE_HEADING.sub("", report, count=1) if report.startswith(UPDATE) else report
+    text = UPDATE_HEADING.sub("", report, count=1) if report.startswith(UPDATE) else report
     mark = f"{_mark(exploration_id)}\n{OFFLINE_MARK}" if is_offline else _mark(exploration_id)
     return f"{UPDATE}{on:%Y-%m-%d}\n\n{mark}\n\n{_lower_headings(text.strip())}\n"
 
@@ -176,13 +138,7 @@ def remove_section(existing: str, exploration_id: ExplorationId, written: set[st
 
 
 def _own_section(text: str, exploration_id: ExplorationId) -> tuple[int, int] | None:
-    for start, end in _find_updates(text):
+    for start, end in find_updates(text):
         if _mark(exploration_id) in text[start:end]:
             return start, end
     return None
-
-
-def _find_updates(text: str) -> Iterator[tuple[int, int]]:
-    """Where each section of an update begins and ends."""
-    starts = [match.start() for match in _UPDATE_HEADING.finditer(text)]
-    return pairwise([*starts, len(text)])

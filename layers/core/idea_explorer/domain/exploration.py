@@ -1,7 +1,7 @@
 """The exploration: one unit of work, and the only way its status may change."""
 
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -11,6 +11,7 @@ from idea_explorer.domain.depths import DEPTHS, Depth
 from idea_explorer.domain.errors import InvalidTransitionError
 from idea_explorer.domain.ids import ExplorationId, new_id
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.request import ExploreRequest, ModelName
 from idea_explorer.domain.run import FINAL, RESUMABLE, Run, Stats, Status, nest
 
@@ -24,7 +25,6 @@ NEXT: dict[Status, frozenset[Status]] = {
 
 # whoever ends the run sends it; after this, assume that nobody did
 FIRST_DELIVERY = timedelta(minutes=5)
-OFFLINE: Final = "offline"  # the id that is used when no model is called
 
 
 class Delivery(DomainModel, frozen=True):

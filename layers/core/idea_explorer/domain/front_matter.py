@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from idea_explorer.domain.limits import MAX_FRONT_MATTER
 from idea_explorer.domain.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import yaml
 
+MAX_FRONT_MATTER = (
+    65_536  # characters: an idea of 10,000, most of them escaped, and seven short values
+)
 MAX_NODES = 1_000  # ours has eight names and values
 MAX_DEPTH = 4
 _CLOSING = lazy_pattern(r"^-{3,}[ \t]*$", re.MULTILINE)

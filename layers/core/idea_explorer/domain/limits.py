@@ -25,10 +25,6 @@ MAX_SEARCHES_PER_CALL = 5
 MAX_PAUSES = 3  # a paused turn is sent back this often before it is written up from the evidence
 
 MAX_DOCUMENT_BYTES = 51_200  # 50 KB: about 12k tokens, the most a prompt should pay for one file
-MAX_FRONT_MATTER = (
-    65_536  # characters: an idea of 10,000, most of them escaped, and seven short values
-)
-MAX_REPORT = 300_000  # characters: four answers of the most tokens; more is no report to read
 MAX_RESULT_CHARS = 200_000  # a tool result beyond this would crowd out the rest of the conversation
 MAX_LOGGED_VALUE = 120  # enough to see what was asked, too little to leak a document
 MAX_LOGGED_PATH = 400

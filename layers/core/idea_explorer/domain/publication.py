@@ -12,7 +12,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import JsonObject, dump_text, text_of
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.patterns import lazy_pattern
-from idea_explorer.domain.text import hash_text, slug, slugs, spell_out_signs
+from idea_explorer.domain.text import slug, slugs
 
 DOCUMENT = "research.md"
 LOG = "exploration-log.json"
@@ -77,12 +77,6 @@ def _is_named(name: str, wanted: Container[str]) -> bool:
     base, _, number = rest.rpartition("-")
     is_wanted = rest in wanted or (base in wanted and _NUMBER.fullmatch(number) is not None)
     return is_wanted and _DAY.match(name) is not None
-
-
-def hash_idea(idea: str) -> str:
-    """Equal for ideas that differ only in case, spaces and punctuation. The signs in C++ and C# count."""
-    words = " ".join(re.findall(r"\w+", spell_out_signs(idea.casefold()))) or idea
-    return hash_text(words)[:32]
 
 
 def commit_message(exploration: Exploration, *, updated: bool) -> str:

@@ -4,7 +4,8 @@ from collections import Counter
 
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import Plan
-from idea_explorer.domain.similar_research import MIN_SHARED, extract_terms
+from idea_explorer.domain.similar_research import MIN_SHARED
+from idea_explorer.domain.terms import extract_terms
 
 
 class Questions:

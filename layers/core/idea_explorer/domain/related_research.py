@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.markdown import find_headings, remove_markup
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.report_phrases import WARNINGS, spell_in_english

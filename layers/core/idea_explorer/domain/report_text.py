@@ -3,12 +3,12 @@
 import re
 from typing import Literal, TypeAlias, get_args
 
-from idea_explorer.domain.limits import MAX_REPORT
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import one_line, unescape_markdown
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
+MAX_REPORT = 300_000  # characters: four answers of the most tokens; more is no report to read
 _FIRST_HEADING = lazy_pattern(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = lazy_pattern(r"^# +(.+)$", re.MULTILINE)
 # How a report in another language may name its verdict. The verdict itself is in English.

@@ -35,6 +35,12 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def hash_idea(idea: str) -> str:
+    """Equal for ideas that differ only in case, spaces and punctuation. The signs in C++ and C# count."""
+    words = " ".join(re.findall(r"\w+", spell_out_signs(idea.casefold()))) or idea
+    return hash_text(words)[:32]
+
+
 def fold(text: str) -> str:
     """Remove case and accents, for comparing."""
     folded = text.casefold()

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from idea_explorer.agent.state import State
-from idea_explorer.domain.documents import ParsedDocument, parse_document
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import Block, JsonObject
 from idea_explorer.domain.limits import MAX_LOGGED_PATH
+from idea_explorer.domain.parsed_documents import ParsedDocument, parse_document
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.private_text import find_request_texts
 from idea_explorer.domain.publication import (
@@ -19,11 +19,11 @@ from idea_explorer.domain.publication import (
     MAX_REWRITTEN_BYTES,
     ResearchFolder,
     find_folders,
-    hash_idea,
     list_ideas,
     parse_log,
 )
 from idea_explorer.domain.report_text import find_title
+from idea_explorer.domain.text import hash_idea
 from idea_explorer.domain.tools import Passage, make_passage
 from idea_explorer.domain.transcript import AnyEntry
 from idea_explorer.domain.turns import build_prior_turns, without_search_results

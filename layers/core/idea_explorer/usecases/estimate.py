@@ -14,8 +14,8 @@ from idea_explorer.domain.estimate import (
     format_estimate,
     range_from_past,
 )
-from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.models import VERIFIER
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.typical_run import LONG, SHORT, TypicalRun, describe_run
 from idea_explorer.ports import Filter
 

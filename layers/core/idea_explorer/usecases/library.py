@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.errors import ExplorerError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId, is_id
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.paths import RESEARCH_ROOT, ResearchPath
 from idea_explorer.domain.similar_research import IndexEntry
 from idea_explorer.usecases.continuation import MAX_EARLIER_BYTES

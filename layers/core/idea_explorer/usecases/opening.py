@@ -14,9 +14,10 @@ from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.deadline import Clock, Deadline, TaskStart, task_timeout
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError, OutOfReachError
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.related_research import RELATED, RelatedDocument, render_related
 from idea_explorer.domain.retry import Retry, retry
 from idea_explorer.domain.run import Receipt, Stats

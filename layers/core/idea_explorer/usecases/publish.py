@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import ConflictError, ExplorerError, ExternalError
 from idea_explorer.domain.events import ErrorEvent
-from idea_explorer.domain.exploration import OFFLINE, Exploration, Publication
+from idea_explorer.domain.exploration import Exploration, Publication
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.retry import Retry, RetryPolicy, retry
 from idea_explorer.domain.run import NO_PLAN, Receipt
 from idea_explorer.usecases.deps import Deps

@@ -12,7 +12,8 @@ from idea_explorer.domain.documents import (
     render_update,
 )
 from idea_explorer.domain.errors import ConflictError, DocumentError, ExplorerError
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
     ResearchFolder,

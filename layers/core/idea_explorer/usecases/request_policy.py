@@ -20,9 +20,10 @@ from idea_explorer.domain.errors import (
     QuotaSpentError,
     UnreadableFileError,
 )
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.file_kinds import check_uploaded_kind
 from idea_explorer.domain.models import PROFILES, ModelProfile
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS, toolsets_taking

@@ -5,8 +5,9 @@ from datetime import datetime
 from idea_explorer.agent.state import State
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import NO_MODEL, SET_KEY
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 from idea_explorer.domain.run import RESUMABLE, Status
 from idea_explorer.usecases.deps import Deps

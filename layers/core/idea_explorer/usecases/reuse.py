@@ -1,8 +1,9 @@
 """Answer a request with published research, without a run and at no cost."""
 
 from idea_explorer.domain.events import StatusChanged
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.run import Stats
 from idea_explorer.domain.similar_research import Similar

@@ -7,10 +7,11 @@ from functools import partial
 from itertools import pairwise
 
 from idea_explorer.domain.approvals import Approval, Proposal
-from idea_explorer.domain.documents import fingerprint, has_section, parse_document, remove_section
+from idea_explorer.domain.documents import fingerprint, has_section, remove_section
 from idea_explorer.domain.errors import ConflictError, DocumentError, MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.paths import RESEARCH_ROOT
 from idea_explorer.domain.publication import (
     ResearchFolder,

@@ -8,8 +8,9 @@ from idea_explorer.agent.budget import Budget
 from idea_explorer.agent.state import State
 from idea_explorer.agent.verification import Judge, ReportReader, Verifier
 from idea_explorer.domain.errors import ExplorerError
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import VERIFIER
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.cancel import is_cancelled
 from idea_explorer.usecases.deps import Deps

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.errors import AuthFailedError, ConfigurationError
-from idea_explorer.domain.exploration import OFFLINE, Exploration
+from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.models import NO_MODEL, SET_KEY
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.settings import MODELS, Settings
 from idea_explorer.wiring.cloud import cloud_secrets, named
 from idea_explorer.wiring.local import system_clock

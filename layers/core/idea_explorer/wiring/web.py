@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from idea_explorer.domain.exploration import OFFLINE
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.server_tools import WEB_FETCH, find_web_tools
 from idea_explorer.domain.transcript import Opening
 from idea_explorer.wiring.local import document_reader, system_clock

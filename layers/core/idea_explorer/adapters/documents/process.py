@@ -5,14 +5,13 @@ It reads the document from one unnamed file and writes to another, so that nothi
 """
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from idea_explorer.adapters.child_processes import child_command, child_environment
 from idea_explorer.domain.errors import UnreadableFileError
 from idea_explorer.domain.file_kinds import FileKind
 from idea_explorer.domain.text import one_line, pluralize
@@ -50,16 +49,15 @@ class ChildProcessReader:
             return _collect(written)
 
     def _run(self, kind: FileKind, max_chars: int, given: IO[bytes], written: IO[bytes]) -> None:
-        command = [sys.executable, "-P", "-m", CHILD, kind, str(max_chars)]
+        command = child_command(CHILD, kind, str(max_chars), self._limits.as_argument())
         try:
             subprocess.run(  # noqa: S603  no shell, our own arguments
-                [*command, self._limits.as_argument()],
+                command,
                 stdin=given,
                 stdout=written,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                # where to find us and the parsers, and nothing else: the environment may hold keys
-                env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=child_environment(),
                 timeout=2 * self._limits.most_seconds,
                 check=False,
             )

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
-from idea_explorer.domain.documents import parse_document
 from idea_explorer.domain.json import JsonObject, text_of
+from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.plan import REJECTED, WRITE_PLAN
 from idea_explorer.domain.report_text import find_title, find_verdict

@@ -157,6 +157,7 @@ class BucketIndex(Queries):
                 recent.versions.get(entry.path, ""),
                 0,
                 entry,
+                entry.subject,
             )
             for entry in recent.entries
             if known.get(entry.path) != entry

@@ -2,11 +2,11 @@
 version or of other documents is thrown away, and where none can be written the index is kept in memory."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from idea_explorer.adapters.research_index.sources import FileChange
 from idea_explorer.adapters.research_index.tables import (
@@ -20,8 +20,12 @@ from idea_explorer.adapters.research_index.tables import (
     store_name,
 )
 from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.domain.search_words import make_storable
+
+if TYPE_CHECKING:
+    from idea_explorer.adapters.research_index.parsing import ParsedChange
 
 FORMAT = 3  # to be raised with every change of the tables, or of what is written to them
 # Files written at once, and the most characters of them. The full-text index merges what it is given piece by
@@ -30,6 +34,9 @@ FORMAT = 3  # to be raised with every change of the tables, or of what is writte
 BATCH = 2_000
 BATCH_IN_MEMORY = 200
 BATCH_CHARACTERS = 10_000_000
+FIRST_BATCH_CHARACTERS = 5_000_000  # so that others parse while it is written
+# Documents that are parsed here before other processes take part: their start takes as long as parsing 100.
+PARSED_HERE = 100
 # of words in memory, after which the full-text index writes a piece anyway; a megabyte by default
 PIECE_BYTES = 16 * 1_024 * 1_024
 
@@ -135,23 +142,40 @@ class IndexFile:
         return int(self.db.rows("SELECT count(*) FROM files")[0][0])
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        batch: dict[str, FileChange] = {}
-        characters, most = 0, BATCH if self._path else BATCH_IN_MEMORY
-        for change in changes:
-            batch[change.name] = change
-            characters += len(change.text or "")
-            if len(batch) == most or characters > BATCH_CHARACTERS:
-                self._write(batch.values())
-                batch, characters = {}, 0
-        self._write(batch.values())
+        batch: dict[str, ParsedChange] = {}
+        most = BATCH if self._path else BATCH_IN_MEMORY
+        characters, most_characters = 0, FIRST_BATCH_CHARACTERS
+        with closing(self._parse(changes)) as all_parsed:
+            for change, parsed in all_parsed:
+                batch[change.name] = change, parsed
+                characters += len(change.text or "")
+                if len(batch) == most or characters > most_characters:
+                    self._write(batch)
+                    batch, characters, most_characters = {}, 0, BATCH_CHARACTERS
+            self._write(batch)
 
-    def _write(self, batch: Collection[FileChange]) -> None:
+    def _parse(self, changes: Iterable[FileChange]) -> Generator["ParsedChange"]:
+        """Most changes are few. Where they are many, other processes parse the rest."""
+        rest = iter(changes)
+        documents = 0
+        for change in rest:
+            yield change, None
+            documents += change.text is not None
+            if documents >= PARSED_HERE:
+                from idea_explorer.adapters.research_index.parsing import parse_changes
+
+                yield from parse_changes(rest, self._list_hashes)
+
+    def _list_hashes(self) -> set[bytes]:
+        return {text_hash for (text_hash,) in self.db.rows("SELECT text_hash FROM documents")}
+
+    def _write(self, batch: Mapping[str, "ParsedChange"]) -> None:
         """Texts are parsed before the transaction, for which others wait."""
         stored = self._find_stored(batch)
         steps = [
             step
-            for change in batch
-            if (step := self._plan(change, stored.get(store_name(change.name))))
+            for change, parsed in batch.values()
+            if (step := self._plan(change, parsed, stored.get(store_name(change.name))))
         ]
         if steps:
             with self.db.transaction() as connection:
@@ -160,10 +184,10 @@ class IndexFile:
                     step(writer)
                 writer.finish()
 
-    def _find_stored(self, batch: Collection[FileChange]) -> dict[bytes, Stored]:
+    def _find_stored(self, batch: Iterable[str]) -> dict[bytes, Stored]:
         """What is stored of these files. Names that follow each other, as those of a folder that is new do,
         are found by one query."""
-        names = sorted(store_name(change.name) for change in batch)
+        names = sorted(map(store_name, batch))
         ranges = (
             [(names[0], names[-1])]
             if len(names) >= RANGE_QUERY_FROM
@@ -172,7 +196,9 @@ class IndexFile:
         rows = (row for both in ranges for row in self.db.rows(_STORED, both))
         return {name: tuple(stored) for name, *stored in rows}
 
-    def _plan(self, change: FileChange, row: Stored | None) -> Step | None:
+    def _plan(
+        self, change: FileChange, parsed: ParsedText | None, row: Stored | None
+    ) -> Step | None:
         """How to write a change; None if that is what is stored."""
         name, version, size, text = change.name, change.version, change.size, change.text
         if version is None:
@@ -184,7 +210,7 @@ class IndexFile:
             return lambda writer: writer.put_version(name, version, size)
         if text is None:
             return lambda writer: writer.put_file(name, version, size)
-        document = prepare_document(name, version, size, text)
+        document = prepare_document(name, version, size, text, parsed)
         if not self._keeps_texts:
             document = replace(document, text=None)
         return lambda writer: writer.put_document(document)

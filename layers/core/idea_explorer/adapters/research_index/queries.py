@@ -14,7 +14,6 @@ from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain import similar_research
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
-from idea_explorer.domain.publication import hash_idea
 from idea_explorer.domain.search_words import match_all, match_any
 from idea_explorer.domain.similar_research import (
     BODY_WEIGHT,
@@ -23,11 +22,12 @@ from idea_explorer.domain.similar_research import (
     IndexEntry,
     Similar,
     extract_query,
-    extract_terms,
     find_newest,
     rank_similar,
     weigh,
 )
+from idea_explorer.domain.terms import extract_terms
+from idea_explorer.domain.text import hash_idea
 from idea_explorer.ports import DocumentInfo, FoundDocument
 
 MAX_LOOKED_AT = 20_000  # of the places where terms of an idea are, those of the rarest terms first

@@ -2,10 +2,12 @@
 
 import hashlib
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
 from idea_explorer.domain.report_text import find_title
 from idea_explorer.domain.search_words import TOKENIZER, make_storable
@@ -56,18 +58,30 @@ class NewDocument:
     version: str
     size: int
     entry: IndexEntry
+    subject: Collection[str]
     text_hash: bytes = b""
     text: str | None = None
 
 
-def prepare_document(name: str, version: str, size: int, text: str) -> NewDocument:
-    """Takes any text: one that cannot be indexed is a problem of that document, not of the others."""
-    path, storable = f"{RESEARCH_ROOT}/{show_name(name)}", make_storable(text)
+def prepare_document(
+    name: str, version: str, size: int, text: str, parsed: ParsedText | None = None
+) -> NewDocument:
+    """Takes any text: one that cannot be indexed is a problem of that document, not of the others. It may
+    have been parsed before."""
+    path, storable = show_path(name), make_storable(text)
+    text_hash = hash_content(storable)
+    if parsed:
+        entry = IndexEntry(**parsed.fields)
+        return NewDocument(name, version, size, entry, parsed.subject, text_hash, storable)
     try:
         entry = index_document(path, storable)
     except Exception as error:  # noqa: BLE001  people and models wrote it
         entry = IndexEntry(path=path, title=path, problem=f"not indexed: {type(error).__name__}")
-    return NewDocument(name, version, size, entry, hash_content(storable), storable)
+    return NewDocument(name, version, size, entry, entry.subject, text_hash, storable)
+
+
+def show_path(name: str) -> str:
+    return f"{RESEARCH_ROOT}/{show_name(name)}"
 
 
 def show_name(name: str) -> str:
@@ -109,8 +123,8 @@ class Writer:
     their order: that is several times as fast."""
 
     db: sqlite3.Connection
-    _terms: list[tuple[str, int, float]] = field(default_factory=list)
-    _counts: Counter[str] = field(default_factory=Counter)
+    _terms: defaultdict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    _removed: Counter[str] = field(default_factory=Counter)
 
     def put_file(self, name: str, version: str, size: int) -> None:
         """A file that is listed and not indexed."""
@@ -151,7 +165,8 @@ class Writer:
         document = found.lastrowid
         assert document is not None
         self._put_file(new.name, new.version, new.size, document)
-        self._count_terms(document, entry, is_new=True)
+        for term, share in _share_terms(entry, new.subject).items():
+            self._terms[term][document] = share
         if new.text is not None:
             self._put_text(document, show_name(new.name), new.text)
 
@@ -177,7 +192,7 @@ class Writer:
         if row is None:
             return
         document, entry, entry_hash, text_hash, title, text = row
-        self._count_terms(document, load_entry(entry, entry_hash), is_new=False)
+        self._remove_terms(document, load_entry(entry, entry_hash))
         if text is not None:
             # without a text of its own, the full-text index has to be told what it holds
             self.db.execute(
@@ -187,24 +202,33 @@ class Writer:
             self.db.execute("DELETE FROM texts WHERE document = ?", (document,))
         self.db.execute("DELETE FROM documents WHERE id = ?", (document,))
 
-    def _count_terms(self, document: int, entry: IndexEntry, *, is_new: bool) -> None:
-        """`share` is what a term is of the document's subject; 0 for one of the text only."""
-        share = 1 / max(len(entry.subject), 1)
-        terms = {**dict.fromkeys(entry.terms, 0.0), **dict.fromkeys(entry.subject, share)}
-        if is_new:
-            self._counts.update(iter(terms))
-            self._terms += ((term, document, share) for term, share in terms.items())
-        else:
-            self._counts.subtract(iter(terms))
-            self.db.executemany(
-                "DELETE FROM terms WHERE term = ? AND document = ?",
-                ((term, document) for term in terms),
-            )
+    def _remove_terms(self, document: int, entry: IndexEntry) -> None:
+        terms = _share_terms(entry, entry.subject)
+        self._removed.update(iter(terms))
+        self.db.executemany(
+            "DELETE FROM terms WHERE term = ? AND document = ?",
+            ((term, document) for term in terms),
+        )
 
     def finish(self) -> None:
-        self.db.executemany("INSERT INTO terms VALUES (?, ?, ?)", sorted(self._terms))
+        self.db.executemany(
+            "INSERT INTO terms VALUES (?, ?, ?)",
+            (
+                (term, document, share)
+                for term, shares in sorted(self._terms.items())
+                for document, share in shares.items()
+            ),
+        )
+        counts = Counter({term: len(shares) for term, shares in self._terms.items()})
+        counts.subtract(self._removed)
         self.db.executemany(
             "INSERT INTO frequencies VALUES (?, ?) ON CONFLICT (term)"
             " DO UPDATE SET documents = documents + excluded.documents",
-            ((term, by) for term, by in self._counts.items() if by),
+            ((term, by) for term, by in counts.items() if by),
         )
+
+
+def _share_terms(entry: IndexEntry, subject: Collection[str]) -> dict[str, float]:
+    """The terms of a document, each with its share of the subject; 0 for one of the text only."""
+    share = 1 / max(len(subject), 1)
+    return {**dict.fromkeys(entry.terms, 0.0), **dict.fromkeys(subject, share)}

@@ -18,8 +18,8 @@ from idea_explorer.cli.smoke.parts import (
 )
 from idea_explorer.cli.targets.client import ApiClient
 from idea_explorer.domain.errors import AuthFailedError, ExplorerError
-from idea_explorer.domain.exploration import OFFLINE
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.queue_messages import SMOKE_OWNER
 from idea_explorer.domain.retry import RetryPolicy, is_retryable, retry
 from idea_explorer.domain.run import FINAL

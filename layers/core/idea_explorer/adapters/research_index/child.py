@@ -1,0 +1,36 @@
+"""The child process: reads documents from stdin and writes what the index records of them to stdout, for each
+line of JSON another one.
+
+    python -m idea_explorer.adapters.research_index.child
+
+It ends with its input, so that it does not outlive its parent. It loads little, so that it starts quickly.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+
+from idea_explorer.domain.document_fields import ParsedText, parse_text
+
+
+def read_documents(documents: Iterable[Sequence[str]]) -> list[ParsedText | None]:
+    """Of documents, each with its path and text. None for one that cannot be read."""
+    return [_read_document(path, text) for path, text in documents]
+
+
+def _read_document(path: str, text: str) -> ParsedText | None:
+    try:
+        return parse_text(path, text)
+    except Exception:  # noqa: BLE001  whoever writes the index meets the same error, and records it
+        return None
+
+
+def main() -> None:
+    output = sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        output.write(json.dumps(read_documents(json.loads(line))).encode() + b"\n")
+        output.flush()
+
+
+if __name__ == "__main__":
+    main()
