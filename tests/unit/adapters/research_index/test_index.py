@@ -16,9 +16,7 @@ from idea_explorer.adapters.research_index import queries
 from idea_explorer.adapters.research_index.index import DocumentIndex
 from idea_explorer.adapters.research_index.sources import Changes, FileChange
 from idea_explorer.adapters.research_index.tables import hash_content, prepare_document
-from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
-from idea_explorer.domain.text import hash_text
 from tests.fakes.clock import ManualClock
 from tests.fakes.research import Documents, index_of
 
@@ -227,7 +225,6 @@ class SlowDocuments(Documents):
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         super().__init__(TEXTS)
         self.looks = 0
-        self.error: Exception | None = None
         self.may_go_on = threading.Event()
         self.may_go_on.set()
         self._clock = clock
@@ -237,13 +234,7 @@ class SlowDocuments(Documents):
         self.looks += 1
         self._clock.pass_time(self._seconds)
         assert self.may_go_on.wait(10)
-        if self.error:
-            raise self.error
-        now = hash_text(repr(sorted(self.texts.items())))
-        if state == now:
-            return None
-        changes = super().find_changes(state, versions)
-        return changes and Changes(changes.files, now)
+        return super().find_changes(state, versions)
 
 
 @pytest.fixture
@@ -277,99 +268,20 @@ def test_who_asks_often_does_not_wait_while_files_are_looked_at(slow: SlowDocume
     assert "New" in titles(index)
 
 
-def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(slow: SlowDocuments) -> None:
-    index = DocumentIndex(slow, clock=slow._clock)
-    titles(index)
-    slow._clock.pass_time(0.7)
-
-    slow.error = ExternalError("The folder cannot be read.")
-    assert titles(index) == {"Bees on roofs", "Tea rooms"}
-    with index._lock, pytest.raises(ExternalError):
-        index._refresh_and_ask(queries.list_files, document_index.AsOf.LATELY)
-
-
-class Question:
-    """How often it was asked, and which files there were."""
-
-    def __init__(self) -> None:
-        self.answers: list[list[str]] = []
-        self.is_answered = threading.Event()
-
-    def __call__(self, db: Database) -> list[str]:
-        self.answers.append([info.path for info in queries.list_files(db)])
-        self.is_answered.set()
-        return self.answers[-1]
-
-
-def test_while_many_files_are_looked_at_the_question_is_asked(slow: SlowDocuments) -> None:
-    """Its answer counts if nothing has changed; else it is asked again."""
-    index = DocumentIndex(slow, clock=slow._clock)
-    titles(index)
-    question = Question()
-    slow.may_go_on = question.is_answered
-
-    assert index._ask(question, document_index.AsOf.NOW) == ["bees.md", "tea/research.md"]
-    assert (len(question.answers), slow.looks) == (1, 2)
-    slow.texts["new.md"] = "# New"
-    assert "new.md" in index._ask(question, document_index.AsOf.NOW)
-    assert [len(answer) for answer in question.answers[1:]] == [2, 3]
-
-
-def test_a_question_is_asked_again_if_another_process_has_indexed_a_change_meanwhile(
-    slow: SlowDocuments, path: Path
-) -> None:
-    """It may have been answered before, and the look finds nothing to do."""
-    index = DocumentIndex(slow, path, clock=slow._clock)
-    titles(index)
-    other = Documents()
-    other.texts = slow.texts
-    slow.texts["new.md"] = "# New"
-    slow.may_go_on.clear()
-    question = Question()
-
-    def ask(db: Database) -> list[str]:
-        found = question(db)
-        DocumentIndex(other, path).list()
-        slow.may_go_on.set()
-        return found
-
-    assert "new.md" in index._ask(ask, document_index.AsOf.NOW)
-    assert "new.md" not in question.answers[0]
-
-
-def test_a_question_is_asked_after_the_look_where_no_thread_can_be_started(
+def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(
     slow: SlowDocuments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
     titles(index)
+    slow._clock.pass_time(0.7)
 
-    def fail(*_: object, **__: object) -> None:
-        raise RuntimeError("can't start new thread")
+    def fail(*_: object) -> None:
+        raise ExternalError("The folder cannot be read.")
 
-    monkeypatch.setattr(document_index, "run_in_thread", fail)
-    slow.texts["new.md"] = "# New"
-    assert "new.md" in index._ask(Question(), document_index.AsOf.NOW)
-    assert len(index._ask(Question(), document_index.AsOf.NOW)) == 3
-
-
-def test_a_file_that_is_damaged_while_many_files_are_looked_at_is_built_again(
-    slow: SlowDocuments, path: Path
-) -> None:
-    index = DocumentIndex(slow, path, clock=slow._clock)
-    expected = titles(index)
-    _change(path, "UPDATE texts SET text = x'00'")
-    slow._clock.pass_time(10)
-    assert titles(index) == expected
-
-
-def test_an_error_of_the_look_is_raised_whatever_the_answer(slow: SlowDocuments) -> None:
-    index = DocumentIndex(slow, clock=slow._clock)
-    titles(index)
-    slow.error = ExternalError("The folder cannot be read.")
-    question = Question()
-    with pytest.raises(ExternalError):
-        index._ask(question, document_index.AsOf.NOW)
-    assert question.is_answered.is_set()
+    monkeypatch.setattr(slow, "find_changes", fail)
+    assert titles(index) == {"Bees on roofs", "Tea rooms"}
+    with index._lock, pytest.raises(ExternalError):
+        index._refresh_and_ask(queries.list_files, document_index.AsOf.LATELY)
 
 
 ANSWERED_AS_OF_NOW: dict[str, Callable[[DocumentIndex], object]] = {

@@ -2,11 +2,11 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum, auto
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from idea_explorer import __version__
 from idea_explorer.adapters.clock import SystemClock
@@ -92,7 +92,6 @@ class DocumentIndex(Queries):
         self._prepare = prepare
         self._lock = threading.Lock()
         self._file: IndexFile | None = None
-        self._has_many_files = False
         self._look_again_at = 0.0
         self._recent_until = 0.0
 
@@ -152,11 +151,8 @@ class DocumentIndex(Queries):
         file = self._file
         for _ in range(ATTEMPTS - 1):
             try:
-                if as_of is AsOf.LAST_QUESTION:
-                    return question(file.db)
-                if self._has_many_files:
-                    return self._ask_while_looking(file, question)
-                self._refresh(file)
+                if as_of is not AsOf.LAST_QUESTION:
+                    self._refresh(file)
                 return question(file.db)
             except (sqlite3.DatabaseError, DamagedIndexError) as error:
                 self._look_again_at = self._recent_until = 0.0
@@ -167,80 +163,25 @@ class DocumentIndex(Queries):
         self._refresh(file)
         return question(file.db)
 
-    def _ask_while_looking(self, file: IndexFile, question: Callable[[Database], T]) -> T:
-        """Most looks find no change, and then the answer counts. SQLite and the file system are waited for
-        at the same time."""
-        state = file.state  # before the question: another process may index something in between
-        answer = _Answer(question, file.db)
-        try:
-            run_in_thread(answer.find, name="research index question")
-        except RuntimeError:  # no more threads can be started
-            answer.find()
-        try:
-            is_same = self._refresh(file, state)
-        finally:
-            answer.wait()  # nothing is thrown away while it is read
-        return answer.get() if is_same else question(file.db)
-
-    def _refresh(self, file: IndexFile, state: str | None = None) -> bool:
-        """Whether everything is as it was in this state. If versions have to be compared, it may not be, even
-        if they are the same: another process may just have indexed what has changed."""
+    def _refresh(self, file: IndexFile) -> None:
         began = self._clock.monotonic()
         if began < self._look_again_at:
-            return True
-        is_same = True
-
-        def list_versions() -> Mapping[str, str]:
-            nonlocal is_same
-            is_same = False
-            return file.versions()
-
+            return
         try:
-            known = file.state if state is None else state
-            if changes := self._source.find_changes(known, list_versions):
-                is_same = False
+            if changes := self._source.find_changes(file.state, file.versions):
                 file.apply(changes.files)
                 file.set_state(changes.state)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
-            is_same = False  # another process writes what has changed; it may take its time
+            # another process writes what has changed; it may take its time
         self._plan_next_look(file.count_files(), began)
-        return is_same
 
     def _plan_next_look(self, files: int, began: float) -> None:
-        self._has_many_files = files > ALWAYS_LOOKED_AT
-        if not self._has_many_files:
+        if files <= ALWAYS_LOOKED_AT:
             self._recent_until = 0.0
             return
         now = self._clock.monotonic()
         pause = min((now - began) / LOOKING_SHARE, MAX_PAUSE_SECONDS)
         self._look_again_at = now + max(files * SECONDS_PER_FILE, pause)
         self._recent_until = self._look_again_at + BACKGROUND_SECONDS
-
-
-class _Answer(Generic[T]):
-    """The answer to a question that another thread asks."""
-
-    def __init__(self, question: Callable[[Database], T], db: Database) -> None:
-        self._question = question
-        self._db = db
-        self._is_found = threading.Event()
-        self._found: tuple[T] | Exception | None = None
-
-    def find(self) -> None:
-        try:
-            self._found = (self._question(self._db),)
-        except Exception as error:  # noqa: BLE001  raised in the thread that wanted it
-            self._found = error
-        finally:
-            self._is_found.set()
-
-    def wait(self) -> None:
-        self._is_found.wait()
-
-    def get(self) -> T:
-        assert self._found is not None
-        if isinstance(self._found, Exception):
-            raise self._found
-        return self._found[0]
