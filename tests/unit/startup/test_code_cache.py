@@ -1,5 +1,6 @@
 """Code that is compiled from text is kept for the next process."""
 
+import errno
 import marshal
 import os
 import subprocess
@@ -80,6 +81,18 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     assert run(DEFINE, tmp_path / "file") != "0"
 
 
+def test_a_disk_that_is_full_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cache = CodeCache(str(tmp_path / "code"))
+    call(cache, TEXT)
+    monkeypatch.setattr(os, "replace", refuse)
+    cache.save()
+
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_process_adds_to_what_others_have_added_since_it_started(tmp_path: Path) -> None:
     path = tmp_path / "code"
     first, second = CodeCache(str(path)), CodeCache(str(path))
@@ -107,11 +120,41 @@ def other_kind(content: bytes) -> bytes:
     return content[:4] + len(content).to_bytes(4, "little") + content[8:] + marshal.dumps([1])
 
 
+def change_index(content: bytes, start: int, length: int) -> bytes:
+    at = int.from_bytes(content[4:8], "little")
+    index = dict.fromkeys(marshal.loads(content[at:]), (start, length))
+    return content[:at] + marshal.dumps(index)
+
+
+def huge_entry(content: bytes) -> bytes:
+    return change_index(content, 8, 10**15)
+
+
+def entry_far_away(content: bytes) -> bytes:
+    return change_index(content, 2**70, 8)
+
+
+def entry_in_the_middle(content: bytes) -> bytes:
+    return change_index(content, 11, 20)
+
+
 def empty(_: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize("damage", [cut, shift_index, other_version, other_kind, empty])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        shift_index,
+        other_version,
+        other_kind,
+        huge_entry,
+        entry_far_away,
+        entry_in_the_middle,
+        empty,
+    ],
+)
 def test_a_damaged_file_is_ignored_and_written_anew(
     tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:

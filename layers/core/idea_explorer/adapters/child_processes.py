@@ -9,8 +9,12 @@ import sys
 
 
 def child_command(module: str, *arguments: str) -> list[str]:
-    # -P: the current folder holds documents of whomever, not modules of ours
-    return [sys.executable, "-P", "-m", module, *arguments]
+    """It loads modules from where this process does and, because of -P, not from its own folder. It leaves
+    bytecode where this process would, or none."""
+    bytecode = ["-B"] if sys.dont_write_bytecode else []
+    if sys.pycache_prefix:
+        bytecode += ["-X", f"pycache_prefix={sys.pycache_prefix}"]
+    return [sys.executable, "-P", *bytecode, "-m", module, *arguments]
 
 
 def child_environment() -> dict[str, str]:

@@ -270,8 +270,7 @@ def _set_mode(descriptor: int, mode: int) -> None:
 
 
 def _split(path: str) -> list[str]:
-    """The names in a path, as `PurePosixPath.parts` has them: no folder is called "/", so an absolute path
-    leads nowhere."""
+    """The names in a path. No folder is called "/", so an absolute path leads nowhere."""
     names = [name for name in path.split("/") if name not in {"", "."}]
     return ["/", *names] if path.startswith("/") else names
 

@@ -3,7 +3,8 @@
 from idea_explorer.startup import code_cache
 from idea_explorer.startup.own_builtins import import_when_used
 
-# Modules by who imports them, where they are only used by calls that we do not make, or hardly ever.
+# Who imports a module: what it needs only for calls that we rarely or never make. Each of these is installed
+# with its importer, so nobody has to find out that it is missing.
 USED_BY_FEW_CALLS = {
     "anthropic._base_client": ("asyncio", "anyio"),
     "anthropic._files": ("anyio",),
@@ -21,7 +22,7 @@ USED_BY_FEW_CALLS = {
 
 
 def prepare() -> None:
-    """Has an effect on what is loaded from now on."""
+    """Affects only what is loaded afterwards."""
     code_cache.install()
     for importer, modules in USED_BY_FEW_CALLS.items():
         import_when_used(importer, modules)

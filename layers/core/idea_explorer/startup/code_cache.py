@@ -29,7 +29,7 @@ Index = dict[bytes, tuple[int, int]]
 
 
 def install() -> None:
-    """Has an effect on what is compiled from now on."""
+    """Affects only what is compiled afterwards."""
     cached = __spec__.cached
     if cached is None or sys.version_info >= _VERIFIED_BELOW:
         return
@@ -52,8 +52,7 @@ class CodeCache:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file: int | None = None
-        self._index: Index | None = None
+        self._file, self._index = _open(path)
         self._new: dict[bytes, bytes] = {}
         # the same few annotations come again and again
         self._annotation = lru_cache(maxsize=256)(lambda text: self._code(text, "eval"))
@@ -85,14 +84,12 @@ class CodeCache:
         return code
 
     def _load(self, key: bytes) -> CodeType | None:
-        if self._index is None:
-            self._file, self._index = _open(self._path)
         if self._file is None or key not in self._index:
             return None
         try:
             start, length = self._index[key]
             code = _load(self._file, length, start)
-        except (OSError, EOFError, ValueError, TypeError):
+        except Exception:  # noqa: BLE001  a damaged file may hold anything; the text is compiled instead
             return None
         return code if isinstance(code, CodeType) else None
 
@@ -107,7 +104,7 @@ def _open(path: str) -> tuple[int | None, Index]:
         return None, {}
     try:
         return file, _read_index(file)
-    except (OSError, EOFError, ValueError, TypeError):
+    except Exception:  # noqa: BLE001  as above
         os.close(file)
         return None, {}
 
@@ -117,9 +114,10 @@ def _read_index(file: int) -> Index:
     if not head.startswith(MAGIC_NUMBER):
         raise ValueError("of another version of Python")
     start = int.from_bytes(head[len(MAGIC_NUMBER) :], "little")
-    index: Index = _load(file, os.fstat(file).st_size, start)
-    if not isinstance(index, dict):
-        raise TypeError("not an index")
+    size = os.fstat(file).st_size
+    index: Index = _load(file, size, start)
+    if any(not 0 <= begin <= begin + length <= size for begin, length in index.values()):
+        raise ValueError("not an index of this file")
     return index
 
 
@@ -133,22 +131,25 @@ def _read_all(path: str) -> dict[bytes, bytes]:
         return {}
     try:
         return {key: os.pread(file, length, start) for key, (start, length) in index.items()}
-    except (OSError, ValueError, TypeError):
+    except OSError:
         return {}
     finally:
         os.close(file)
 
 
 def _write(path: str, entries: dict[bytes, bytes]) -> None:
-    from pathlib import Path  # loaded by few starts
-
-    temporary = Path(f"{path}.{os.getpid()}")
+    temporary = f"{path}.{os.urandom(8).hex()}"
     try:
-        temporary.write_bytes(_dump(entries))
-        temporary.replace(path)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError:
+        return
+    try:
+        with os.fdopen(file, "wb") as written:
+            written.write(_dump(entries))
+        os.replace(temporary, path)  # noqa: PTH105  few starts load pathlib
     except OSError:
         with suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary)  # noqa: PTH108
 
 
 def _dump(entries: dict[bytes, bytes]) -> bytes:

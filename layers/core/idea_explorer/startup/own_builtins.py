@@ -1,4 +1,4 @@
-"""Gives modules of others builtins of ours, by the name of the module, before they are loaded.
+"""Gives named third-party modules our own builtins before they are loaded.
 
 So one module can import another when it first uses it, and no other module notices.
 """

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from idea_explorer.adapters.child_processes import child_environment
+from idea_explorer import __version__
+from idea_explorer.adapters.child_processes import child_command, child_environment
 from idea_explorer.adapters.folder.research import Folder
 from idea_explorer.adapters.research_index import child, parsing
 from idea_explorer.adapters.research_index import file as index_file
@@ -128,6 +129,78 @@ def test_processes_parse_what_is_read(started: list[subprocess.Popen[bytes]]) ->
     assert sorted(fields) == documents
     assert fields["accents.md"]["title"] == "Café"
     assert_none_is_left(started)
+
+
+def test_a_child_answers_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would notice if none ever did: it would only take longer."""
+    answered: list[list[ParsedText | None]] = []
+    real = parsing._ask
+
+    def ask(process: subprocess.Popen[bytes], chunk: parsing._Chunk) -> list[ParsedText | None]:
+        answered.append(real(process, chunk))
+        return answered[-1]
+
+    monkeypatch.setattr(parsing, "_ask", ask)
+    monkeypatch.setattr(parsing._Processes, "_finish", wait_for_children)
+    parsed = [*parse_changes(make_changes(), set)]
+
+    assert sum(map(len, answered)) == sum(text is not None for _, text in parsed)
+
+
+def wait_for_children(pool: parsing._Processes, wanted: parsing._Chunk) -> None:
+    """Parses nothing here."""
+    with pool._changed:
+        assert pool._changed.wait_for(lambda: wanted.parsed is not None, timeout=30)
+
+
+def test_where_little_is_left_no_process_is_started(
+    started: list[subprocess.Popen[bytes]],
+) -> None:
+    texts = [FileChange(f"{n}.md", "1", 5, "# Tea") for n in range(parsing.CHUNK_DOCUMENTS - 1)]
+    logs = [FileChange(f"{n}.json", "1") for n in range(2_000)]
+
+    assert [change for change, _ in parse_changes([*texts, *logs], set)] == [*texts, *logs]
+    assert not started
+
+
+def test_files_without_a_text_are_not_all_read_ahead() -> None:
+    read = 0
+
+    def logs() -> Iterator[FileChange]:
+        nonlocal read
+        for read in range(1, 100_001):
+            yield FileChange(f"{read}.json", "1")
+
+    with closing(parse_changes(logs(), set)) as parsed:
+        next(parsed)
+    assert read <= parsing.AHEAD_CHUNKS * parsing.CHUNK_CHANGES
+
+
+def test_what_was_moved_is_parsed_by_others_too(tmp_path: Path) -> None:
+    index = IndexFile(tmp_path / "index.db", "a test")
+    index.apply(make_changes())
+    moved = [FileChange(f"new/{c.name}", "1", c.size, c.text) for c in make_changes() if c.text]
+
+    assert all(text for _, text in parse_changes(moved, index._list_indexed))
+
+
+def test_a_child_of_another_version_answers_nothing() -> None:
+    given = json.dumps([["ideas/tea.md", "# Tea"]]).encode() + b"\n"
+    command = child_command(parsing.CHILD, "0.0.0")
+    done = subprocess.run(command, input=given, capture_output=True, check=True)
+    assert done.stdout == b""
+
+
+def test_a_child_writes_no_bytecode_where_its_parent_writes_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = "import sys; print(sys.dont_write_bytecode, sys.pycache_prefix)"
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "pycache_prefix", "/a/folder")
+    command = child_command("module")
+    start = command[: command.index("-m")]
+    shown = subprocess.run([*start, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["True", "/a/folder"]
 
 
 CHILDREN = {
@@ -258,7 +331,7 @@ def test_a_text_that_is_indexed_already_is_not_parsed_again(tmp_path: Path) -> N
     index = IndexFile(tmp_path / "index.db", "a test")
     index.apply(make_changes())
     changes = [*make_changes(version="2"), FileChange("new.md", "1", 5, "# New")]
-    parsed = parse_changes(changes, index._list_hashes)
+    parsed = parse_changes(changes, index._list_indexed)
     assert [change.name for change, text in parsed if text] == ["new.md"]
 
     index.apply(changes)
@@ -376,7 +449,7 @@ def test_files_that_change_while_they_are_read_are_indexed_as_by_one_process(
 def test_a_child_answers_each_line_with_one_and_ends_with_its_input() -> None:
     lines = [[["ideas/tea.md", "# Tea\n\nCafé"], ["ideas/bees.md", "# Bees"]], []]
     given = "".join(f"{json.dumps(line)}\n" for line in lines)
-    command = [sys.executable, "-m", parsing.CHILD]
+    command = [sys.executable, "-m", parsing.CHILD, __version__]
     done = subprocess.run(command, input=given.encode(), capture_output=True, check=True)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -32,8 +32,9 @@ _REST = re.compile(r"^(?:#.*|from __future__ import annotations|\s*)$")
 def load_lazily() -> None:
     """Has no effect where the SDK is loaded already."""
     if SDK not in sys.modules and not any(isinstance(f, _Finder) for f in sys.meta_path):
-        # after other finders of ours, which are first
-        sys.meta_path.insert(sys.meta_path.index(PathFinder), _Finder())
+        # behind the finder that gives modules builtins of ours (startup/), which would see none of these
+        place = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else 0
+        sys.meta_path.insert(place, _Finder())
 
 
 class _Finder(MetaPathFinder):

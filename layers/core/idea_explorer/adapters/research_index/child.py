@@ -1,15 +1,17 @@
-"""The child process: reads documents from stdin and writes what the index records of them to stdout, for each
-line of JSON another one.
+"""The child process: reads documents from stdin and writes what the index records of them to stdout, one line
+of JSON out for each line in.
 
-    python -m idea_explorer.adapters.research_index.child
+    python -m idea_explorer.adapters.research_index.child VERSION
 
-It ends with its input, so that it does not outlive its parent. It loads little, so that it starts quickly.
+It does nothing if it is of another version than its parent, which may have been replaced on the disk while it
+runs: an index has what one version finds. It ends with its input, so that it does not outlive its parent. It loads little, so that it starts quickly.
 """
 
 import json
 import sys
 from collections.abc import Iterable, Sequence
 
+from idea_explorer import __version__
 from idea_explorer.domain.document_fields import ParsedText, parse_text
 
 
@@ -26,6 +28,8 @@ def _read_document(path: str, text: str) -> ParsedText | None:
 
 
 def main() -> None:
+    if sys.argv[1:] != [__version__]:
+        return
     output = sys.stdout.buffer
     for line in sys.stdin.buffer:
         output.write(json.dumps(read_documents(json.loads(line))).encode() + b"\n")

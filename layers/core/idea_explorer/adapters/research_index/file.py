@@ -155,7 +155,7 @@ class IndexFile:
             self._write(batch)
 
     def _parse(self, changes: Iterable[FileChange]) -> Generator["ParsedChange"]:
-        """Most changes are few. Where they are many, other processes parse the rest."""
+        """Usually few files have changed. If many have, other processes parse the rest."""
         rest = iter(changes)
         documents = 0
         for change in rest:
@@ -164,10 +164,11 @@ class IndexFile:
             if documents >= PARSED_HERE:
                 from idea_explorer.adapters.research_index.parsing import parse_changes
 
-                yield from parse_changes(rest, self._list_hashes)
+                yield from parse_changes(rest, self._list_indexed)
 
-    def _list_hashes(self) -> set[bytes]:
-        return {text_hash for (text_hash,) in self.db.rows("SELECT text_hash FROM documents")}
+    def _list_indexed(self) -> set[tuple[bytes, bytes]]:
+        query = "SELECT name, text_hash FROM files JOIN documents ON id = document"
+        return {(name, text_hash) for name, text_hash in self.db.rows(query)}
 
     def _write(self, batch: Mapping[str, "ParsedChange"]) -> None:
         """Texts are parsed before the transaction, for which others wait."""

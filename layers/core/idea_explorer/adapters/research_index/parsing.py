@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Self, TypeAlias
 
+from idea_explorer import __version__
 from idea_explorer.adapters.child_processes import child_command, child_environment
 from idea_explorer.adapters.research_index.child import read_documents
 from idea_explorer.adapters.research_index.sources import FileChange
-from idea_explorer.adapters.research_index.tables import hash_content, show_path
+from idea_explorer.adapters.research_index.tables import hash_content, show_path, store_name
 from idea_explorer.domain.document_fields import ParsedText
 from idea_explorer.domain.search_words import make_storable
 from idea_explorer.domain.threads import run_in_thread
@@ -34,14 +35,16 @@ CHUNK_CHANGES = 500  # of which most are not of documents
 # What is read ahead, so that the processes have enough to do while this one writes a batch. It is held in
 # memory, in addition to the batch.
 AHEAD_CHARACTERS = 8_000_000
-ANSWER_SECONDS = 20.0  # for a chunk, on a machine that does a hundred other things
+AHEAD_CHUNKS = 40  # also of changes without a text
+ANSWER_SECONDS = 20.0  # for a chunk, on a busy machine
 PIPE_BYTES = 65_536
 
 ParsedChange: TypeAlias = tuple[FileChange, ParsedText | None]
+IndexedText: TypeAlias = tuple[bytes, bytes]  # the name of the file, and the hash of the text
 
 
 def count_cores() -> int:
-    """Those that this process may use."""
+    """Those that the system lets this process use, whatever share of their time it gets."""
     if megabytes := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):
         return max(
             1, int(megabytes) // LAMBDA_CORE_MEGABYTES
@@ -52,16 +55,16 @@ def count_cores() -> int:
 
 
 def parse_changes(
-    changes: Iterable[FileChange], list_hashes: Callable[[], Collection[bytes]]
+    changes: Iterable[FileChange], list_indexed: Callable[[], Collection[IndexedText]]
 ) -> Generator[ParsedChange]:
-    """All changes in their order, each document with what was parsed of it, unless there is but one core.
-    `list_hashes` says which texts are indexed already and need not be parsed."""
+    """All changes in their order, each document with what was parsed of it if there is more than one core.
+    `list_indexed` says which texts are indexed already and need not be parsed."""
     processes = min(count_cores() - 1, MAX_PROCESSES)
     if processes < 1:
         yield from ((change, None) for change in changes)
         return
     with _Processes(processes) as pool:
-        yield from pool.parse(_split(changes, list_hashes()))
+        yield from pool.parse(_split(changes, list_indexed()))
 
 
 @dataclass(eq=False)
@@ -74,21 +77,21 @@ class _Chunk:
     parsed: dict[int, ParsedText | None] | None = None
     error: Exception | None = None  # of reading what comes after it
 
-    def add(self, change: FileChange, known: Collection[bytes]) -> None:
+    def add(self, change: FileChange, indexed: Collection[IndexedText]) -> None:
         if change.text is not None:
             text = make_storable(change.text)
             self.characters += len(text)
-            if hash_content(text) not in known:
+            if (store_name(change.name), hash_content(text)) not in indexed:
                 self.texts[len(self.changes)] = show_path(change.name), text
         self.changes.append(change)
 
     @property
     def is_full(self) -> bool:
-        return (
-            len(self.texts) >= CHUNK_DOCUMENTS
-            or self.characters >= CHUNK_CHARACTERS
-            or len(self.changes) >= CHUNK_CHANGES
-        )
+        return self.is_much_work or len(self.changes) >= CHUNK_CHANGES
+
+    @property
+    def is_much_work(self) -> bool:
+        return len(self.texts) >= CHUNK_DOCUMENTS or self.characters >= CHUNK_CHARACTERS
 
     def put(self, parsed: list[ParsedText | None]) -> None:
         self.parsed = dict(zip(self.texts, parsed, strict=True))
@@ -99,12 +102,12 @@ class _Chunk:
             yield change, self.parsed.get(number)
 
 
-def _split(changes: Iterable[FileChange], known: Collection[bytes]) -> Iterator[_Chunk]:
+def _split(changes: Iterable[FileChange], indexed: Collection[IndexedText]) -> Iterator[_Chunk]:
     """What was read before an error is not lost."""
     chunk = _Chunk()
     try:
         for change in changes:
-            chunk.add(change, known)
+            chunk.add(change, indexed)
             if chunk.is_full:
                 yield chunk
                 chunk = _Chunk()
@@ -114,7 +117,8 @@ def _split(changes: Iterable[FileChange], known: Collection[bytes]) -> Iterator[
 
 
 class _Processes:
-    """Processes that parse chunks. This one takes part whenever it would have to wait for them."""
+    """Processes that parse chunks. Each is started for a chunk that is much work, so there are none where
+    little is left to do. This one takes part whenever it would have to wait for them."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -126,12 +130,6 @@ class _Processes:
         self._feeders = self._ended = 0  # threads
 
     def __enter__(self) -> Self:
-        # without a file, memory or thread left for one, there are fewer of them
-        with suppress(OSError, RuntimeError):
-            for _ in range(self._count):
-                self._children.append(_start())
-                run_in_thread(partial(self._feed, self._children[-1]), name="research index child")
-                self._feeders += 1
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -151,7 +149,11 @@ class _Processes:
         ahead: deque[_Chunk] = deque()
         characters = 0
         while True:
-            while characters < AHEAD_CHARACTERS and (chunk := next(chunks, None)):
+            while (
+                characters < AHEAD_CHARACTERS
+                and len(ahead) < AHEAD_CHUNKS
+                and (chunk := next(chunks, None))
+            ):
                 ahead.append(chunk)
                 characters += chunk.characters
                 self._offer(chunk)
@@ -168,9 +170,18 @@ class _Processes:
         if not chunk.texts:
             chunk.put([])
             return
+        if chunk.is_much_work and len(self._children) < self._count:
+            self._add_child()
         with self._changed:
             self._waiting.append(chunk)
             self._changed.notify()
+
+    def _add_child(self) -> None:
+        # without a file, memory or thread left for it, this process parses more
+        with suppress(OSError, RuntimeError):
+            self._children.append(_start())
+            run_in_thread(partial(self._feed, self._children[-1]), name="research index child")
+            self._feeders += 1
 
     def _finish(self, wanted: _Chunk) -> None:
         """Parse what nobody has taken yet, until the chunk that is wanted is done."""
@@ -225,7 +236,7 @@ def _start() -> "subprocess.Popen[bytes]":
     import subprocess  # which most of those who use an index do not need
 
     return subprocess.Popen(  # noqa: S603  no shell, our own arguments
-        child_command(CHILD),
+        child_command(CHILD, __version__),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -70,10 +70,10 @@ def prepare_document(
     have been parsed before."""
     path, storable = show_path(name), make_storable(text)
     text_hash = hash_content(storable)
-    if parsed:
-        entry = IndexEntry(**parsed.fields)
-        return NewDocument(name, version, size, entry, parsed.subject, text_hash, storable)
     try:
+        if parsed:
+            entry = IndexEntry(**parsed.fields)
+            return NewDocument(name, version, size, entry, parsed.subject, text_hash, storable)
         entry = index_document(path, storable)
     except Exception as error:  # noqa: BLE001  people and models wrote it
         entry = IndexEntry(path=path, title=path, problem=f"not indexed: {type(error).__name__}")
