@@ -1,8 +1,9 @@
 """Keeps code that the standard library compiles from text, as Python keeps the code of modules.
 
 The methods of a dataclass and the annotations that are strings are compiled in every process that loads their
-module: 850 texts, a seventh of an offline exploration. Here their code is looked up in a file beside the
-bytecode of this module, and compiled only where it is not there. What was new is added when the process ends.
+module: 184 dataclasses and 690 annotations, an eighth of an offline exploration. Here their code is looked up
+in a file beside the bytecode of this module, and compiled only where it is not there. What was new is added
+when the process ends.
 As with bytecode, whoever can write to the folder decides what runs; PYTHONDONTWRITEBYTECODE is respected,
 and a file that cannot be read or written is no error.
 """

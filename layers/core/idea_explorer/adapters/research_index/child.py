@@ -3,9 +3,9 @@ of JSON out for each line in.
 
     python -m idea_explorer.adapters.research_index.child VERSION
 
-It does nothing if its version is not that of its parent, which may be older than what is on the disk by now: an
-index has what one version finds. It ends with its input, so that it does not outlive its parent. It loads
-little, so that it starts quickly.
+It does nothing if its version is not that of its parent, which may be older than what is on the disk by now:
+an index has what one version finds. It ends with its input, so that it does not outlive its parent. It
+loads little, so that it starts quickly.
 """
 
 import json
