@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from idea_explorer.cli.columns import MIN_COLUMNS, count_columns, wrap_line
-from idea_explorer.domain.markdown import look_for_code
+from idea_explorer.domain.markdown import find_code, look_for_code
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.text import make_printable, unescape_prose
 
@@ -21,9 +21,18 @@ SOURCE = lazy_pattern(rf"(\d+)\. {LINK}")
 BAR = lazy_pattern(r"(?<!\\)\|")
 HEADING = lazy_pattern(r"#{1,6} +")
 ITEM = lazy_pattern(r"[> ]*(?:[-*+] +)?")
-EMPHASIS_OR_CODE = lazy_pattern(
-    r"`([^`\n]+)`|(?<!\\)(?:\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|\b_{1,3}(?=\w)|(?<=\w)_{1,3}\b)"
-)
+EMPHASIS_OR_CODE = lazy_pattern(r"`([^`\n]+)`|\\.|\*+|_+|~+")
+# The marks that a run of signs consists of.
+EMPHASIS = {
+    **{sign * size: (sign * size,) for sign in "*_" for size in (1, 2)},
+    **{sign * 3: (sign, sign * 2) for sign in "*_"},
+    "~~": ("~~",),
+}
+# What stands beside a sign of a path or a formula, and hardly ever beside one of emphasis.
+NOT_BEFORE, NOT_FIRST = frozenset("/)"), frozenset("/.)")
+NOT_AFTER, NOT_LAST = frozenset("/("), frozenset("/(")
+MIN_FENCE = 3
+BEFORE_FENCE = " \t>-*+0123456789.)"  # quotations and list items may contain code
 
 
 def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
@@ -50,20 +59,116 @@ def drop_link_targets(markdown: str) -> str:
 
 
 def strip_markup(markdown: str) -> str:
-    """The words, for an excerpt on one line: a heading ends in a colon, and an item begins with a dot."""
-    lines = drop_link_targets(markdown).split("\n")
-    return "\n".join(_strip_line(line) for line in lines if not _is_rule(line))
+    """The words, for an excerpt on one line: a heading ends in a colon, and an item begins with a dot. Code
+    stays as it is, without its fences."""
+    lines: list[str] = []
+    position = 0
+    for start, end in find_code(markdown):
+        lines += _strip_prose(markdown[position:start])
+        lines += _drop_fences(markdown[start:end])
+        position = end
+    return "\n".join([*lines, *_strip_prose(markdown[position:])])
 
 
-def _strip_line(line: str) -> str:
+def find_fence(line: str) -> str:
+    """The signs that begin fenced code, or ""."""
+    start = line.lstrip(BEFORE_FENCE)
+    rest = start.lstrip(start[:1])
+    fence = start[: len(start) - len(rest)]
+    if len(fence) < MIN_FENCE or fence[0] not in "`~" or (fence[0] == "`" and "`" in rest):
+        return ""
+    return fence
+
+
+def ends_fence(line: str, fence: str) -> bool:
+    mark = line.strip(" \t\r>")
+    return len(mark) >= len(fence) and not mark.strip(fence[0])
+
+
+def _drop_fences(code: str) -> list[str]:
+    lines = code.removesuffix("\n").split("\n")
+    fence = find_fence(lines[0])
+    if not fence:
+        return lines
+    return lines[1:-1] if ends_fence(lines[-1], fence) else lines[1:]
+
+
+def _strip_prose(text: str) -> Iterator[str]:
+    if not text:
+        return
+    blocks: list[
+        list[str]
+    ] = []  # emphasis may go on in the next line of the same paragraph or item
+    for line in text.removesuffix("\n").split("\n"):
+        if _is_rule(line) or _is_break(line):
+            continue
+        words, begins_block = _strip_line(drop_link_targets(line))
+        if begins_block or not blocks:
+            blocks.append([])
+        blocks[-1].append(words)
+    for block in blocks:
+        yield _strip_emphasis("\n".join(block))
+
+
+def _strip_line(line: str) -> tuple[str, bool]:
+    """Its words, and whether something other than the line before begins with it."""
     if heading := HEADING.match(line):
-        title = line[heading.end() :].rstrip("# ")
-        line = title if title.endswith(ENDS) else f"{title}:"
-    elif line.startswith("|"):
-        line = " · ".join(cell.strip() for cell in BAR.split(line.strip().strip("|")))
-    elif (item := ITEM.match(line)) and item.end():
-        line = ("· " if item[0].strip(" >") else "") + line[item.end() :]
-    return EMPHASIS_OR_CODE.sub(lambda found: found[1] or "", line).strip()
+        title = _strip_emphasis(_drop_closing_hashes(line[heading.end() :]))
+        return title if not title or title.endswith(ENDS) else f"{title}:", True
+    if line.startswith("|"):
+        cells = BAR.split(line.strip().strip("|"))
+        return " · ".join(cell.strip() for cell in cells), True
+    item = ITEM.match(line)
+    words = line[item.end() :].strip() if item else line.strip()
+    if item and item[0].strip(" >"):
+        return f"· {words}", True
+    return words, not words
+
+
+def _drop_closing_hashes(title: str) -> str:
+    title = title.strip()
+    without = title.rstrip("#")
+    return without.rstrip() if without.endswith((" ", "\t")) or not without else title
+
+
+def _strip_emphasis(text: str) -> str:
+    """Without the marks that come in pairs, and the marks of code. A mark without another is a sign of the
+    text, as in `5*3`, `Price*` and `**/*.py`."""
+    parts: list[str] = []
+    opened: dict[str, int] = {}  # which part a mark is in
+    position = 0
+    for found in EMPHASIS_OR_CODE.finditer(text):
+        parts += text[position : found.start()], found[1] or found[0]
+        position = found.end()
+        for mark in EMPHASIS.get(found[0], ()):
+            if mark in opened and _can_close(text, found):
+                at = opened.pop(mark)
+                parts[at] = parts[at].removesuffix(mark)
+                parts[-1] = parts[-1].removesuffix(mark)
+            elif _can_open(text, found):
+                opened[mark] = len(parts) - 1
+    return "".join([*parts, text[position:]])
+
+
+def _can_open(text: str, found: re.Match[str]) -> bool:
+    before, after = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 1]
+    is_outside = not before.isalnum() and before not in NOT_BEFORE
+    return is_outside and bool(after.strip()) and after not in NOT_FIRST
+
+
+def _can_close(text: str, found: re.Match[str]) -> bool:
+    before, after = text[found.start() - 1 : found.start()], text[found.end() : found.end() + 2]
+    if after[:1].isalnum() or after[:1] in NOT_AFTER:
+        return False
+    if after[:1] == "." and after[1:].isalnum():  # `__init__.py`
+        return False
+    return bool(before.strip()) and before not in NOT_LAST
+
+
+def _is_break(line: str) -> bool:
+    """Whether it is a line across the page."""
+    signs = "".join(line.split())
+    return len(signs) >= MIN_FENCE and not (signs.strip("*") and signs.strip("_"))
 
 
 def _name_kinds(lines: Sequence[str]) -> Iterator[str]:
