@@ -119,6 +119,12 @@ def test_code_is_shown_as_it_is() -> None:
     assert drop_link_targets("`[a](b)` [c](d)") == "`[a](b)` c"
 
 
+def test_an_indented_line_alone_is_no_code() -> None:
+    line = r"    - nested \* item"
+    assert [*lay_out(line, 80, has_code=False)] == [("    - nested * item", "")]
+    assert [*lay_out("    # a", 80, has_code=False)] == [("    # a", "")]
+
+
 def test_an_image_is_its_description() -> None:
     assert show("![a chart](c.png)", 80) == ["a chart <c.png>"]
 

@@ -2,7 +2,7 @@
 way. A pipe and a file get the Markdown itself."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from idea_explorer.cli.columns import MIN_COLUMNS, count_columns, wrap_line
@@ -35,12 +35,14 @@ MIN_FENCE = 3
 BEFORE_FENCE = " \t>-*+0123456789.)"  # quotations and list items may contain code
 
 
-def lay_out(markdown: str, width: int) -> Iterator[tuple[str, str]]:
-    """Lines, each with the number of its colour or ""."""
+def lay_out(markdown: str, width: int, *, has_code: bool = True) -> Iterator[tuple[str, str]]:
+    """Lines, each with the number of its colour or "". Of a text that is cut into lines, whoever cuts it
+    knows which are code: an indented line alone may be an item in a list."""
     width = max(MIN_COLUMNS, min(width, MAX_WIDTH))
     lines = markdown.split("\n")
     sources = _number_sources(lines)
-    for kind, block in groupby(zip(lines, _name_kinds(lines), strict=True), lambda line: line[1]):
+    kinds = _name_kinds(lines, look_for_code(markdown) if has_code else lambda _: False)
+    for kind, block in groupby(zip(lines, kinds, strict=True), lambda line: line[1]):
         rows = [line for line, _ in block]
         if kind == "table":
             cells = [_split(_shorten_links(row, sources)) for row in rows if not _is_rule(row)]
@@ -83,6 +85,32 @@ def find_fence(line: str) -> str:
 def ends_fence(line: str, fence: str) -> bool:
     mark = line.strip(" \t\r>")
     return len(mark) >= len(fence) and not mark.strip(fence[0])
+
+
+class FencedCode:
+    """Tells which lines are fenced code, or a fence, as they come one after the other."""
+
+    def __init__(self) -> None:
+        self._fence = ""
+        self._before = ""  # the signs of the quotation or list item that the code is in
+
+    def takes(self, line: str) -> bool:
+        if self._fence and not self._ends_before(line):
+            if ends_fence(line, self._fence):
+                self._fence = ""
+            return True
+        self._fence = find_fence(line)
+        self._before = line[: len(line) - len(line.lstrip(BEFORE_FENCE))]
+        return bool(self._fence)
+
+    def _ends_before(self, line: str) -> bool:
+        """Whether the quotation or list item is over, and the code with it."""
+        text = line.lstrip()
+        if ">" in self._before:
+            return not text.startswith(">")
+        is_in_item = len(self._before.expandtabs(4)) > 1
+        is_outside = bool(text) and not line.startswith(("  ", "\t", " \t"))
+        return is_in_item and is_outside and not ends_fence(line, self._fence)
 
 
 def _drop_fences(code: str) -> list[str]:
@@ -171,8 +199,7 @@ def _is_break(line: str) -> bool:
     return len(signs) >= MIN_FENCE and not (signs.strip("*") and signs.strip("_"))
 
 
-def _name_kinds(lines: Sequence[str]) -> Iterator[str]:
-    is_code = look_for_code("\n".join(lines))
+def _name_kinds(lines: Sequence[str], is_code: Callable[[int], bool]) -> Iterator[str]:
     start = 0
     for line in lines:
         yield "code" if is_code(start) else "table" if line.startswith("|") else "text"
