@@ -7,6 +7,7 @@ import pytest
 from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.adapters.offline.conversation import Result
 from idea_explorer.adapters.offline.scripts import _lines
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.toolsets import toolset
@@ -114,7 +115,7 @@ def test_of_many_matches_it_lists_the_lines_and_not_the_folders(tmp_path: Path) 
 def test_what_a_result_leaves_out_is_counted(
     listed: int, total: int | None, last: str | None
 ) -> None:
-    matches = [{"file": f"{number}.py"} for number in range(listed)]
+    matches: list[JsonObject] = [{"file": f"{number}.py"} for number in range(listed)]
     found = Result("search_files", {}, {"matches": [*matches], "totalMatches": total})
 
     assert next(reversed(_lines(found)), None) == last
