@@ -1,10 +1,9 @@
 """A run's progress on stderr: steps, tools with durations, cost."""
 
 import threading
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from idea_explorer.cli.output import name_status
-from idea_explorer.cli.prose import FencedCode
 from idea_explorer.cli.screens import MAX_UNFINISHED, Screen
 from idea_explorer.domain.events import (
     AnswerStarted,
@@ -27,6 +26,9 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import render_plan
 from idea_explorer.domain.text import one_line
 
+if TYPE_CHECKING:
+    from idea_explorer.cli.prose import FencedCode
+
 
 class ProgressDisplay:
     """A terminal shows the words of an answer as they come; with `show_text`, its lines stay. Leaves the
@@ -44,7 +46,7 @@ class ProgressDisplay:
             ""  # text that is in no line yet; without `show_text`, the end of all text
         )
         self._table: list[str] = []  # its rows so far: only a whole one can be laid out
-        self._code = FencedCode()
+        self._code: FencedCode | None = None  # from the first line of a text on
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -181,7 +183,7 @@ class ProgressDisplay:
     def _begin_text(self) -> None:
         """What comes does not continue what was written."""
         self._characters = 0
-        self._code = FencedCode()
+        self._code = None
 
     def _write(self, content: str) -> None:
         self._characters += len(content)
@@ -196,6 +198,10 @@ class ProgressDisplay:
         self._screen.show_unfinished(self._unfinished)
 
     def _show_text_line(self, line: str) -> None:
+        if self._code is None:
+            from idea_explorer.cli.prose import FencedCode
+
+            self._code = FencedCode()
         is_code = self._code.takes(line)
         if line.startswith("|") and not is_code:
             self._table.append(line)
