@@ -56,6 +56,19 @@ def test_on_a_terminal_the_list_has_headers_and_short_ids_that_work(idea: Idea) 
         assert idea("status", row.split()[0])[1].splitlines()[0] == row.split("$0.00")[1].strip()
 
 
+def test_a_path_is_never_broken(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    notes = tmp_path / "what we  know so far" / "ideas"
+    notes.mkdir(parents=True)
+    path = idea("explore", "Urban bees", "--research", str(notes.parent))[1].splitlines()[0]
+    monkeypatch.setenv("COLUMNS", "30")
+
+    assert "what we  know so far" in path
+    assert path in on_terminal("status", "last", "--research", str(notes.parent)).splitlines()
+
+
 def test_the_newest_ones_have_names_of_their_own(idea: Idea) -> None:
     newest, oldest = idea("list", "--quiet")[1].split()
 
@@ -171,9 +184,7 @@ def test_research_is_searched_for_words(idea: Idea) -> None:
     assert idea("search", "honey", "--limit", "0")[0] == 2
 
 
-def test_of_more_documents_than_can_be_listed_their_number_is_said(
-    idea: Idea, tmp_path: Path
-) -> None:
+def test_a_cut_list_says_how_many_more_there_are(idea: Idea, tmp_path: Path) -> None:
     for number in range(21):
         (tmp_path / f"{number}.md").write_text("# Mead\n\nMade of honey.")
     err = idea("search", "mead", "--limit", "20", "--research", str(tmp_path))[2]

@@ -55,7 +55,7 @@ def test_the_list_says_how_many_it_cannot_read(idea: Idea, done: str, tmp_path: 
     code, out, err = idea("list")
     assert (code, out) == (0, "")
     assert err == (
-        "idea: 1 exploration left out: stored by another version, in a way that this one cannot read.\n"
+        "idea: 1 exploration is not shown: another version stored it, and this one cannot read it.\n"
     )
     listed = json.loads(idea("list", "--json")[1])
     assert (listed["explorations"], listed["left_out"]) == ([], 1)

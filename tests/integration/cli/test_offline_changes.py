@@ -74,7 +74,7 @@ def test_what_is_not_in_the_file_is_said(idea: Idea) -> None:
     code, out, _ = idea("explore", "--toolset", "code", sentence)
     assert code == 0
     assert "- `notes.md`: nothing changed. 'old' of replacement 2 is not in the file." in out
-    assert "ask again with words that are in it" in out
+    assert "Look at the file, then ask again using words that it contains: `idea explore" in out
 
 
 def test_a_new_file_can_be_rejected_and_that_is_no_failure(idea: Idea, tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from idea_explorer.adapters.offline import OfflineModel
+from idea_explorer.adapters.offline.conversation import Result
+from idea_explorer.adapters.offline.scripts import _lines
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.report_text import find_verdict
 from idea_explorer.settings import Settings
 from idea_explorer.wiring.toolsets import toolset
@@ -103,6 +106,19 @@ def test_of_many_matches_it_lists_the_lines_and_not_the_folders(tmp_path: Path) 
     report = bench.store.load_report(bench.run("Where is the shop?", toolset="code").id)
     assert "- `shop.py:1` `shop = 1`" in report
     assert "- … and 192 more" in report
+
+
+@pytest.mark.parametrize(
+    ("listed", "total", "last"),
+    [(3, 12, "- … and 9 more"), (3, 3, "- `2.py`"), (9, None, "- … and 1 more"), (0, 5, None)],
+)
+def test_what_a_result_leaves_out_is_counted(
+    listed: int, total: int | None, last: str | None
+) -> None:
+    matches: list[JsonObject] = [{"file": f"{number}.py"} for number in range(listed)]
+    found = Result("search_files", {}, {"matches": [*matches], "totalMatches": total})
+
+    assert next(reversed(_lines(found)), None) == last
 
 
 def test_of_code_that_mentions_nothing_it_says_so_before_it_lists_the_folder(

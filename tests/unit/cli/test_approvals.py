@@ -237,6 +237,17 @@ def test_what_the_checks_said_stands_beside_the_change(
     assert said.index("check test") < said.index("+new")
 
 
+def test_one_line_of_a_check_that_is_left_out_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type(monkeypatch, "l")
+    check = CheckResult(name="test", outcome="failed", detail="Exit code 2.", output="x\n" * 21)
+
+    ask_for_decision(_change(None).model_copy(update={"checks": [check]}))
+
+    assert "\n  … 1 more line before these\n" in capsys.readouterr().err
+
+
 def test_commands_are_shown_and_cannot_be_edited(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,3 +122,70 @@ def test_a_call_is_shown_with_the_question_that_it_looks_into(
 ) -> None:
     ProgressDisplay(PlainScreen()).emit(CALL.model_copy(update={"question": 3}))
     assert capsys.readouterr().err == "  → list_research (question 3)\n"
+
+
+class Layout(PlainScreen):
+    """What is laid out, and what is shown as it is. Knows whether another thread could come between."""
+
+    def __init__(self) -> None:
+        self.laid_out: list[str] = []
+        self.lines: list[str] = []
+        self.display = ProgressDisplay(self, show_text=True)
+        self.was_locked: list[bool] = []
+
+    def line(self, text: str, style: str = "") -> None:
+        if text.startswith("    "):
+            self.lines.append(text[4:])
+
+    def text(self, markdown: str) -> None:
+        self.laid_out.append(markdown)
+        self.was_locked.append(self.display._lock.locked())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a\n```py\n# comment\n| a |\n```\n| b |\n| c |\n# d", "```py\n# comment\n| a |\n```"),
+        ("````\n```\n# a\n````\nb", "````\n```\n# a\n````"),
+        ("- ~~~\n  # a\n\n  | b |\n# c", "- ~~~\n  # a\n\n  | b |"),
+        ("- ```\n  # a\n```\n# c", "- ```\n  # a\n```"),
+        ("> ```\n> # a\n# c", "> ```\n> # a"),
+        ("```not` a fence\n# a", ""),
+    ],
+)
+def test_code_is_shown_as_it_is_while_it_is_written(text: str, code: str) -> None:
+    screen = Layout()
+    for sign in text:
+        screen.display.emit(TextDelta(content=sign))
+    screen.display.emit(finished("end_turn"))
+
+    assert "\n".join(screen.lines) == code
+    shown = "\n".join([*screen.lines, *screen.laid_out])
+    assert sorted(shown.split("\n")) == sorted([*text.split("\n")])
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "code"), [("max_tokens", ["```", "# a", "# b"]), ("end_turn", ["```", "# a"])]
+)
+def test_only_an_answer_that_is_continued_is_still_in_code(
+    stop_reason: str, code: list[str]
+) -> None:
+    screen = Layout()
+    events: list[RunEvent] = [
+        TextDelta(content="```\n# a"),
+        finished(stop_reason),
+        AnswerStarted(step=2),
+        TextDelta(content="# b\n"),
+    ]
+    for event in events:
+        screen.display.emit(event)
+
+    assert screen.lines == code
+
+
+def test_no_other_thread_comes_between_the_rows_of_the_last_table() -> None:
+    screen = Layout()
+    with screen.display:
+        screen.display.emit(TextDelta(content="| a |\n"))
+
+    assert (screen.laid_out, screen.was_locked) == (["| a |"], [True])

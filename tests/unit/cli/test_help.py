@@ -92,3 +92,8 @@ def test_a_command_is_explained_by_its_own_help(capsys: pytest.CaptureFixture[st
 def test_a_topic_that_there_is_not_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "exit-code"]) == 2
     assert "Did you mean 'exit-codes'?" in capsys.readouterr().err
+
+
+def test_a_file_is_called_the_same_in_the_help_and_in_the_documentation() -> None:
+    assert "--content FILE" in COMMANDS
+    assert " --content FILE   " in PAGES["approvals"]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from idea_explorer.api.views import Details, build_details
+from idea_explorer.cli.explorations import _describe_left_out
 from idea_explorer.cli.output import (
     format_details,
     format_summary,
@@ -123,3 +124,10 @@ def test_a_report_that_is_not_printed_can_be_read_with_a_command() -> None:
         "Nothing was published. Read what was kept with: idea report ID"
     )
     assert suggest_reading(printed, "ID") is None
+
+
+def test_several_that_cannot_be_read_are_several() -> None:
+    said = (
+        "2 explorations are not shown: another version stored them, and this one cannot read them."
+    )
+    assert _describe_left_out(2) == said

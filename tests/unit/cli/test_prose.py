@@ -119,6 +119,12 @@ def test_code_is_shown_as_it_is() -> None:
     assert drop_link_targets("`[a](b)` [c](d)") == "`[a](b)` c"
 
 
+def test_an_indented_line_alone_is_no_code() -> None:
+    line = r"    - nested \* item"
+    assert [*lay_out(line, 80, has_code=False)] == [("    - nested * item", "")]
+    assert [*lay_out("    # a", 80, has_code=False)] == [("    # a", "")]
+
+
 def test_an_image_is_its_description() -> None:
     assert show("![a chart](c.png)", 80) == ["a chart <c.png>"]
 
@@ -146,4 +152,47 @@ def test_columns_of_wide_characters_are_even() -> None:
     ],
 )
 def test_an_excerpt_has_the_words_without_the_markup(markdown: str, words: str) -> None:
+    assert strip_markup(markdown) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs 10*12 = 120 and 2*3*4",
+        "glob **/*.py and __init__.py",
+        "src/*/tests/*.py, *.md and */*",
+        "(a)*b and c*(d), 2 * 3",
+        "Price* and 5* hotels",
+        "**kwargs, *args and _private",
+        "approx ~5 or ~~6",
+        "a \\*b\\* and \\_c_",
+    ],
+)
+def test_signs_that_are_no_markup_stay_in_an_excerpt(text: str) -> None:
+    assert strip_markup(text) == text
+
+
+@pytest.mark.parametrize(
+    ("markdown", "words"),
+    [
+        ("# Learning C#", "Learning C#:"),
+        ("# Learning C# #", "Learning C#:"),
+        ("# **Who buys?**", "Who buys?"),
+        ("# ##", ""),
+        ("***both***, **a *nested*** and ***b* c**", "both, a nested and b c"),
+        ("(*so*), **AI**-based, _**x**_ ~~gone~~.", "(so), AI-based, x gone."),
+        ("**bold over\ntwo lines** and *more*", "bold over\ntwo lines and more"),
+        ("*Net\n- Total*", "*Net\n· Total*"),
+        ("above\n***\n_ _ _\nbelow", "above\nbelow"),
+        (
+            "before\n```py\n# a *comment* [x](y)\n| a |\n```\n*after*",
+            "before\n# a *comment* [x](y)\n| a |\nafter",
+        ),
+        ("````\n```\n# a\n```\n````", "```\n# a\n```"),
+        ("- item\n\n  ~~~\n  # a\n  ~~~\n", "· item\n\n  # a"),
+        ("text\n\n    # a *b*\n", "text\n\n    # a *b*"),
+        ("```\n# never closed", "# never closed"),
+    ],
+)
+def test_an_excerpt_keeps_what_was_written(markdown: str, words: str) -> None:
     assert strip_markup(markdown) == words

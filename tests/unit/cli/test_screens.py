@@ -56,6 +56,26 @@ def test_the_text_of_a_report_is_laid_out_as_the_report_is() -> None:
 
 
 @pytest.mark.usefixtures("columns")
+def test_code_and_nested_items_are_known_for_what_they_are() -> None:
+    text = "- a\n    - nested \\* item\n\n```\n# [x](y) \\*\n| a |\n```\n"
+
+    def write() -> None:
+        streams.prepare()
+        with ProgressDisplay(open_screen(), show_text=True) as display:
+            display.emit(TextDelta(content=text))
+
+    assert Terminal().show(show_on_terminal(write)).splitlines() == [
+        "    - a",
+        "        - nested * item",
+        "",
+        "    ```",
+        "    # [x](y) \\*",
+        "    | a |",
+        "    ```",
+    ]
+
+
+@pytest.mark.usefixtures("columns")
 def test_no_line_is_lost_while_the_view_moves() -> None:
     lines = [f"line {number} {'w ' * 900}".rstrip() for number in range(LINES - 20)]
 

@@ -14,7 +14,7 @@ from idea_explorer.cli.streams import print_coloured, warn
 from idea_explorer.domain.approvals import DONE, describe_approval
 from idea_explorer.domain.diffs import count_hunks, select_hunks
 from idea_explorer.domain.errors import InvalidRequestError
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.usecases.approvals.decide import DecisionRequest, EditRequest
 
 QUESTION = "[a]pprove, [e]dit, [r]eject, or decide [l]ater? "
@@ -231,7 +231,8 @@ def _format_checks(approval: ApprovalView) -> Iterator[tuple[str, str]]:
         if not passed:
             printed = check.output.removesuffix("\n").split("\n")
             if len(printed) > CHECK_LINES:
-                yield f"  … {len(printed) - CHECK_LINES:,} more lines before these", ""
+                left = pluralize(len(printed) - CHECK_LINES, "more line")
+                yield f"  … {left} before these", ""
             yield from ((f"  {part}", "") for part in printed[-CHECK_LINES:])
 
 

@@ -1,7 +1,7 @@
 """A run's progress on stderr: steps, tools with durations, cost."""
 
 import threading
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from idea_explorer.cli.output import name_status
 from idea_explorer.cli.screens import MAX_UNFINISHED, Screen
@@ -26,6 +26,9 @@ from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.plan import render_plan
 from idea_explorer.domain.text import one_line
 
+if TYPE_CHECKING:
+    from idea_explorer.cli.prose import FencedCode
+
 
 class ProgressDisplay:
     """A terminal shows the words of an answer as they come; with `show_text`, its lines stay. Leaves the
@@ -43,13 +46,15 @@ class ProgressDisplay:
             ""  # text that is in no line yet; without `show_text`, the end of all text
         )
         self._table: list[str] = []  # its rows so far: only a whole one can be laid out
+        self._code: FencedCode | None = None  # from the first line of a text on
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_table()
+        with self._lock:
+            self._end_table()
         self._screen.pause()
 
     def emit(self, event: RunEvent) -> None:
@@ -82,7 +87,7 @@ class ProgressDisplay:
                 self._begin_step(event.step)
             case MessageStart() if self._characters:
                 self._line("  … The answer was interrupted and is written again.", "yellow")
-                self._characters = 0
+                self._begin_text()
             case PlanAccepted() | BranchStarted() | BranchFinished():
                 self._show_plan(event)
             case ApprovalRequested():
@@ -90,7 +95,7 @@ class ProgressDisplay:
                 where = f"{event.path} → {event.new_path}" if event.new_path else event.path
                 self._line(f"  ? {where}: {description}", "yellow")
             case StatusChanged(to="awaiting_approval"):
-                self._characters = 0  # the answer is whole; the next one is another
+                self._begin_text()  # the answer is whole; the next one is another
                 self._screen.pause()
             case _:
                 pass
@@ -102,7 +107,7 @@ class ProgressDisplay:
                 for line in render_plan(event.plan).splitlines():
                     self._line(f"    {line}".rstrip(), "dim")
             case BranchStarted():
-                self._characters = 0
+                self._begin_text()
                 self._line(f"  [{event.branch}] {one_line(event.question, 160)}", "bold")
             case BranchFinished():
                 why = f": {one_line(event.error, 160)}" if event.error else ""
@@ -143,7 +148,11 @@ class ProgressDisplay:
                 self._line("  … The answer contains no report; one more step asks for it.")
             case _:
                 pass
-        self._step, self._characters = step, 0
+        code = self._code
+        self._begin_text()
+        if before and before.stop_reason == "max_tokens":
+            self._code = code  # which the answer may continue
+        self._step = step
         self._show_activity("thinking")
 
     def _finish_step(self, event: StepFinished) -> None:
@@ -157,7 +166,7 @@ class ProgressDisplay:
             f"step {event.step}: {tokens:,} tokens in, {usage.output_tokens:,} out{cost}", "dim"
         )
         if self._step:
-            self._characters = 0
+            self._begin_text()
 
     def _line(self, text: str, style: str = "yellow") -> None:
         self._screen.line(text, style)
@@ -170,6 +179,11 @@ class ProgressDisplay:
         """Empty for a call that began before it was watched."""
         name = self._tool_names.get(call_id)
         return f"{one_line(name, 100)}: " if name else ""
+
+    def _begin_text(self) -> None:
+        """What comes does not continue what was written."""
+        self._characters = 0
+        self._code = None
 
     def _write(self, content: str) -> None:
         self._characters += len(content)
@@ -184,11 +198,19 @@ class ProgressDisplay:
         self._screen.show_unfinished(self._unfinished)
 
     def _show_text_line(self, line: str) -> None:
-        if line.startswith("|"):
+        if self._code is None:
+            from idea_explorer.cli.prose import FencedCode
+
+            self._code = FencedCode()
+        is_code = self._code.takes(line)
+        if line.startswith("|") and not is_code:
             self._table.append(line)
             return
         self._end_table()
-        self._screen.text(line)
+        if is_code:
+            self._screen.line(f"    {line}", "dim")
+        else:
+            self._screen.text(line)
 
     def _end_table(self) -> None:
         if self._table:

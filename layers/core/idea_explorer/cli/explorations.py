@@ -15,6 +15,7 @@ from idea_explorer.cli.output import (
     outcome_of,
     parse_details,
     parse_status,
+    place_of,
     print_json,
     print_markdown,
     suggest_decision,
@@ -94,8 +95,7 @@ def list_all(arguments: argparse.Namespace) -> int:
     for line in format_list(listing.explorations, terminal_width()):
         print(line)
     if listing.left_out:
-        count = pluralize(listing.left_out, "exploration")
-        warn(f"{count} left out: stored by another version, in a way that this one cannot read.")
+        warn(_describe_left_out(listing.left_out))
     if not (listing.explorations or listing.left_out):
         filtered = filters.keys() - {"limit"}
         none_yet = f"There are no explorations yet. {target.place}".rstrip()
@@ -105,6 +105,14 @@ def list_all(arguments: argparse.Namespace) -> int:
         rest = f"{same}{target.options}"
         warn(f"There are more. See them with: idea list --cursor {listing.cursor}{rest}")
     return 0
+
+
+def _describe_left_out(number: int) -> str:
+    are, them = ("is", "it") if number == 1 else ("are", "them")
+    count = pluralize(number, "exploration")
+    return (
+        f"{count} {are} not shown: another version stored {them}, and this one cannot read {them}."
+    )
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -227,8 +235,12 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
     if arguments.quiet:
         print(details.status)
         return
+    place = place_of(details)
     for line in format_details(details, target.name(details.id)):
-        say(line)
+        if line == place:
+            print(line)
+        else:
+            say(line)
     if details.status == "awaiting_approval":
         say(_describe_wait(target, details.id))
 

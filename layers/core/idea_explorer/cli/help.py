@@ -83,12 +83,12 @@ keyring or, where there is none, in a file that only you can read.
     "approvals": """\
 Deciding on changes and plans
 
-  idea approve ID --list                 what is proposed, with numbered hunks
-  idea approve ID                        approve everything that is pending
-  idea approve ID APPROVAL --hunks 1,3   only a part of one change
-  idea approve ID APPROVAL --content F   an edited version of it, in a file
-  idea reject ID --reason "…"            the model reads the reason
-  idea resume ID                         the run continues, on this machine
+  idea approve ID --list                    what is proposed, in numbered hunks
+  idea approve ID                           approve everything that is pending
+  idea approve ID APPROVAL --hunks 1,3      only a part of one change
+  idea approve ID APPROVAL --content FILE   an edited version of it, in a file
+  idea reject ID --reason "…"               the model reads the reason
+  idea resume ID                            the run continues, on this machine
 
 Try it without a key, in a folder of your own:
   idea explore --toolset code 'Replace "colour" with "color" in notes.md'""",

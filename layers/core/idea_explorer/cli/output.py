@@ -89,7 +89,8 @@ def format_details(details: Details, name: str) -> list[str]:
         f"{format_cost(details.cost_usd)}{budget} · started {format_age(details.created_at)} ago",
     ]
     lines += _format_verdict(details)
-    if place := details.links.published or details.path:
+    place = place_of(details)
+    if place:
         lines.append(place)
     if details.failure:
         lines.append(details.failure.message)
@@ -97,7 +98,12 @@ def format_details(details: Details, name: str) -> list[str]:
             lines.append(f"Continue with: {details.failure.resume.replace(details.id, name)}")
     if webhook := _format_delivery(details.delivery, name):
         lines.append(webhook)
-    return [" ".join(line.split()) for line in lines]
+    return [line if line == place else " ".join(line.split()) for line in lines]
+
+
+def place_of(details: Details) -> str:
+    """Where the document is, to be copied as it is; "" where there is none."""
+    return " ".join((details.links.published or details.path or "").splitlines())
 
 
 def _format_progress(details: Details) -> str:

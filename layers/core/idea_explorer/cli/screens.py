@@ -89,12 +89,13 @@ class TerminalScreen:
             self._console.print(*rows, sep="\n", soft_wrap=True)
 
     def text(self, markdown: str) -> None:
-        """A part of the report as it is laid out to be read, without where its links lead to: the report
-        says that."""
+        """Prose or a table of the report as it is laid out to be read, without where its links lead to:
+        the report says that."""
         from idea_explorer.cli.prose import drop_link_targets, lay_out
 
         indent = "    "
-        for line, colour in lay_out(drop_link_targets(markdown), self._console.width - len(indent)):
+        width = self._console.width - len(indent)
+        for line, colour in lay_out(drop_link_targets(markdown), width, has_code=False):
             self.line(f"{indent}{line}", "bold" if colour else "dim")
 
     def show_activity(self, text: str) -> None:

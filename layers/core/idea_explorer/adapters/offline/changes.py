@@ -21,7 +21,8 @@ _REPLACE = lazy_pattern(
 _CREATE = lazy_pattern(rf"\bcreate{_S}{_PATH}{_S}with{_S}{_QUOTED}", re.IGNORECASE)
 TOOLS = ("edit_file", "create_file")
 AGAIN = (
-    "The offline model takes the words as they are. See the file, and ask again with words that are in it:"
+    "The offline model takes the words as they are. Look at the file, then ask again using words that it"
+    " contains:"
     ' `idea explore --toolset code \'Replace "words in the file" with "other words" in FILE\'`'
 )
 

@@ -178,9 +178,10 @@ def _lines(result: Result) -> list[str]:
     listed = (result.payload.get(name) for name in _PLACES)
     found = next((value for value in listed if isinstance(value, list)), [])
     items = [item for item in found if isinstance(item, dict)]
+    shown = [*map(_line, items[:SHOWN])]
     total = result.payload.get("totalMatches") or result.payload.get("total")
-    left = (total if isinstance(total, int) else len(items)) - SHOWN
-    return [*map(_line, items[:SHOWN]), *([f"- … and {left:,} more"] if left > 0 else [])]
+    left = (total if isinstance(total, int) else len(items)) - len(shown)
+    return [*shown, f"- … and {left:,} more"] if shown and left > 0 else shown
 
 
 def _line(item: JsonObject) -> str:
