@@ -84,9 +84,7 @@ def test_similar_notes_are_named_by_the_paths_that_open_them(idea: Idea, tmp_pat
     assert f"     {tmp_path}/bakery.md\n" in err
 
 
-def test_of_more_similar_notes_than_are_shown_their_number_is_said(
-    idea: Idea, tmp_path: Path
-) -> None:
+def test_a_cut_list_of_notes_says_how_many_more_there_are(idea: Idea, tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"bakery-{number}.md").write_text(f"# {IDEA}\n\nBread, part {number}.\n")
     err = idea("explore", "--research", str(tmp_path), IDEA)[2]
