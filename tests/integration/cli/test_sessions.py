@@ -107,7 +107,7 @@ def test_what_this_machine_explored_is_found_again(open_shell: OpenShell, tmp_pa
         assert shell.succeed(f"idea status {name}").startswith(IDEA)
     assert "at least 4 characters of an id are needed" in shell.fail("idea status 0", 2)
     ambiguous = shell.fail(f"idea report {newest[:4]}", 2)
-    assert f"2 explorations have an id that begins with {newest[:4]}: " in ambiguous
+    assert f"2 explorations have an id that ends or begins with {newest[:4]}: " in ambiguous
     assert shell.succeed("idea watch last").startswith(f"Watching: {IDEA}")
     assert "there is nothing to cancel" in shell.fail("idea cancel last", 1)
     shell.succeed("idea open last")
