@@ -57,10 +57,13 @@ def test_what_follows_a_head_is_not_part_of_it() -> None:
     check(FINE + b"\n\0" * 500, 2_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["a", "a: b\r\n"])
 def test_bytes_that_arrive_one_by_one_cost_the_same_each(text: str) -> None:
     def feed(head: str) -> None:
         check(head.encode(), 1, HeadCheck(16_384, 16_384))
 
     whole = text * (16_000 // len(text))
-    assert measure(feed, whole) < 8 * measure(feed, whole[: len(whole) // 4])
+    part = whole[: len(whole) // 4]
+    # one measurement may be off; what is slow is slow each time
+    assert any(measure(feed, whole) < 8 * measure(feed, part) for _ in range(3))
