@@ -171,12 +171,18 @@ def test_a_damaged_file_is_ignored_and_written_anew(
     assert [file.name for file in tmp_path.iterdir()] == ["code"]
 
 
-def test_code_of_another_version_of_python_is_not_run(tmp_path: Path) -> None:
-    path = tmp_path / "code"
+def keep_text(folder: Path) -> tuple[Path, bytes]:
+    """The file in which the code of a text is kept, and its key."""
+    path = folder / "code"
     cache = CodeCache(str(path))
     call(cache, TEXT)
     cache.save()
     (key,) = entries(path)
+    return path, key
+
+
+def test_code_of_another_version_of_python_is_not_run(tmp_path: Path) -> None:
+    path, key = keep_text(tmp_path)
     other = compile(TEXT.replace("2", "3"), "<string>", "exec")
     code_cache._write(str(path), {key: marshal.dumps(other)})
 
@@ -186,11 +192,7 @@ def test_code_of_another_version_of_python_is_not_run(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_is_not_code_is_compiled_again(tmp_path: Path) -> None:
-    path = tmp_path / "code"
-    cache = CodeCache(str(path))
-    call(cache, TEXT)
-    cache.save()
-    (key,) = entries(path)
+    path, key = keep_text(tmp_path)
     code_cache._write(str(path), {key: marshal.dumps(1)})
 
     assert call(CodeCache(str(path)), TEXT) == 4

@@ -46,9 +46,8 @@ IndexedText: TypeAlias = tuple[bytes, bytes]  # the name of the file, and the ha
 def count_cores() -> int:
     """Those that the system lets this process use, whatever share of their time it gets."""
     if megabytes := os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"):
-        return max(
-            1, int(megabytes) // LAMBDA_CORE_MEGABYTES
-        )  # the system shows two to every function
+        # the system shows two to every function
+        return max(1, int(megabytes) // LAMBDA_CORE_MEGABYTES)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
