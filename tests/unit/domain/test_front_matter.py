@@ -108,3 +108,28 @@ def test_the_front_matter_of_a_document_has_no_headings_whatever_ends_it(
     inside = [heading for heading in find_headings(text) if heading.title == "a comment"]
     assert bool(inside) == (matter is None)
     assert ("Title" in [heading.title for heading in find_headings(text)]) == bool(rest)
+
+
+def _parse(block: str) -> dict[str, str] | str:
+    try:
+        return parse_front_matter(block)
+    except FrontMatterError as error:
+        return str(error)
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.text("aZ9_é", min_size=1, max_size=2),
+            st.text("aZ0_é漢 ,./()-:#'", max_size=6)
+            | st.sampled_from(["null", "~", "''", "'a: b'"]),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_simple_lines_say_what_yaml_reads(pairs: list[tuple[str, str]]) -> None:
+    block = "".join(f"{name}: {value}\n" for name, value in pairs)
+    # a comment is not simple, so YAML's parser reads the same lines
+    assert _parse(block) == _parse(f"# comment\n{block}")

@@ -30,6 +30,13 @@ def test_links_in_brackets_after_a_full_stop_belong_to_the_sentence_before_it() 
     assert texts(f"One. {taken[0]} {taken[1]}\n\n- Four.\n") == taken
 
 
+def test_links_that_end_a_paragraph_belong_to_the_sentence_before_them() -> None:
+    assert texts("It grew. [a](https://a.b/c), [b](https://a.b/d)") == [
+        "It grew. [a](https://a.b/c), [b](https://a.b/d)"
+    ]
+    assert texts("It grew. [Hopp](https://a.b/c) fell.") == ["[Hopp](https://a.b/c) fell."]
+
+
 def test_a_sentence_in_brackets_cites_for_itself() -> None:
     own = [f"([Tea]({A}) says so.)", f"([Tea]({A})"]
     for sentence in own:

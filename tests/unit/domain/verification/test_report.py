@@ -10,6 +10,7 @@ from idea_explorer.domain.verification.report import (
     Passages,
     add_evidence,
     check_by_rule,
+    keep_verdicts,
     mark_unsupported,
 )
 
@@ -41,6 +42,28 @@ def test_a_citation_of_a_file_alone_is_checked_against_all_its_pages() -> None:
 def test_a_source_without_text_supports_and_refutes_nothing() -> None:
     (claim,) = check_by_rule(f"Sales fell by 30% [a]({TEA}).", Passages([], []))
     assert claim.verdict == "unchecked"
+
+
+def test_a_title_with_a_link_to_its_source_is_no_claim() -> None:
+    report = f"Read:\n\n- [Tea report]({TEA})\n\nSales rose by 12%. [Tea report]({TEA})"
+    claims = check_by_rule(report, Passages(EVIDENCE, []))
+    assert [claim.text for claim in claims] == [f"Sales rose by 12%. [Tea report]({TEA})"]
+
+
+def test_a_link_that_is_named_by_a_statement_is_a_claim() -> None:
+    (claim,) = check_by_rule(f"- [Sales fell by 30%]({TEA})", Passages(EVIDENCE, []))
+    assert claim.reason == "the source does not say 30%"
+
+
+def test_a_correction_keeps_what_was_refuted_beside_a_title_that_is_no_claim() -> None:
+    refuted = Claim(text=f"It fell by 30% [a]({TEA}).", verdict="unsupported", judge="rule")
+    report = f"- [Tea report]({TEA})\n\nIt fell by 30%. Sales rose by 12% [a]({TEA})."
+    claims = check_by_rule(report, Passages(EVIDENCE, []))
+    texts = [(claim.text, claim.verdict) for claim in keep_verdicts(report, claims, [refuted])]
+    assert texts == [
+        ("It fell by 30%.", "unsupported"),
+        (f"Sales rose by 12% [a]({TEA}).", "unchecked"),
+    ]
 
 
 def test_marks_stand_after_their_sentences_and_in_the_last_cell_of_a_row() -> None:

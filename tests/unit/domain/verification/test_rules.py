@@ -4,7 +4,7 @@ import pytest
 
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import find_unsupported
-from idea_explorer.domain.verification.words import has_sentence
+from idea_explorer.domain.verification.words import has_sentence, remove_emphasis
 
 NUMBERS = (
     "Hopp had 9,412 drivers and sales of $1.25bn; 13–16 % of rides were shared, one in five pooled."
@@ -210,3 +210,14 @@ def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> Non
     assert not has_sentence("5 % left.", "It is not so that approx. 5 % left.")
     assert not has_sentence("Sales rose by 5 %.", passage)
     assert not has_sentence("Sales rose by 5 % in 2024", passage)
+
+
+def test_emphasis_and_links_do_not_tell_a_sentence_from_its_source() -> None:
+    passage = remove_emphasis(
+        "4. **Costs.** They *fell* by 5 % ([notes](../notes.md)). So did `sales_2024`.\n- **Why:** They left."
+    )
+
+    assert has_sentence("They fell by 5 % (notes). ([a](b.md))", passage)
+    assert has_sentence("- Why: They left.", passage)
+    assert has_sentence("So did `sales_2024`. [a](b.md)", passage)
+    assert not has_sentence("They fell by 6 % (notes). ([a](b.md))", passage)

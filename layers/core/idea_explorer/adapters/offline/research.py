@@ -43,7 +43,7 @@ EXPLORATION = {
 class Source:
     path: str
     title: str
-    text: str
+    findings: tuple[str, ...]
     verdict: str | None
 
     @property
@@ -138,7 +138,8 @@ def _sources(conversation: Conversation) -> list[Source]:
         text = text_of(result.payload.get("content"))
         path = text_of(result.input.get("path"))
         body = parse_document(text).body
-        sources.append(Source(path, find_title(body, path), body, find_verdict(body)))
+        findings = tuple(_list_findings(body))
+        sources.append(Source(path, find_title(body, path), findings, find_verdict(body)))
     return sources
 
 
@@ -150,9 +151,9 @@ def _basis(conversation: Conversation, sources: list[Source]) -> str:
         )
     failed = len(conversation.failed())
     verb = "was" if failed == 1 else "were"
-    note = f" {pluralize(failed, 'look-up')} failed and {verb} left out." if failed else ""
-    names = "; ".join(source.link for source in sources)
-    return f"Built on earlier research of the team: {names}.{note}"
+    note = f"\n\n{pluralize(failed, 'look-up')} failed and {verb} left out." if failed else ""
+    listed = "\n".join(f"- {source.link}" for source in sources)
+    return f"Built on earlier research of the team:\n\n{listed}{note}"
 
 
 def _findings(sources: list[Source], section: list[str], idea: list[str]) -> str:
@@ -170,7 +171,7 @@ def _scored(
     sources: list[Source], section: list[str], idea: list[str]
 ) -> Iterable[tuple[int, str, Source]]:
     for source in sources:
-        for sentence in _list_findings(source.text):
+        for sentence in source.findings:
             lowered = sentence.lower()
             about = sum(word.lower() in lowered for word in section)
             if about:
@@ -215,7 +216,7 @@ def _verdict(sources: list[Source]) -> str:
             "**None.** No model judged this idea, and no earlier research has a verdict to repeat."
         )
         why = "There are none yet: the idea has still to be researched."
-    listed = "\n".join(f"- {source.link}: {source.verdict or 'no verdict'}" for source in sources)
+    listed = "\n".join(f"- {source.link}: {source.verdict}" for source in sources if source.verdict)
     reasons = f"{why}\n\n{listed}".rstrip()
     steps = [
         "Run this idea again with a model.",

@@ -122,12 +122,14 @@ def _is_abbreviation(report: str, start: int, at: int) -> bool:
 
 
 def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> int:
-    """Where the citations after a full stop end, which are numbers or stand in brackets of their own; they
-    belong to the sentence before them."""
+    """Where the citations after a full stop end: numbers, links in brackets of their own, or links that
+    nothing follows. They belong to the sentence before them."""
     while True:
         begin = _skip(" ", report, at, end)
         if report.startswith("(", begin):
             return _take_brackets(report, begin + 1, end, links) or at
+        if _skip_links(report, begin, end, links) == end:
+            return end
         link = links.get(begin)
         if link is None or not _NUMBERED.match(link.label):
             return at
@@ -136,9 +138,14 @@ def _take_citations(report: str, at: int, end: int, links: dict[int, Link]) -> i
 
 def _take_brackets(report: str, at: int, end: int, links: dict[int, Link]) -> int | None:
     """Where brackets end that hold nothing but links; None if they hold anything else."""
+    at = _skip_links(report, at, end, links)
+    return at + 1 if report.startswith(")", at, end) else None
+
+
+def _skip_links(report: str, at: int, end: int, links: dict[int, Link]) -> int:
     while link := links.get(_skip(" ,;\n", report, at, end)):
         at = _after(report, link)
-    return at + 1 if report.startswith(")", at, end) else None
+    return at
 
 
 def _after(report: str, link: Link) -> int:

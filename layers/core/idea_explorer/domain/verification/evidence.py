@@ -19,12 +19,12 @@ from idea_explorer.domain.verification.numbers import (
 )
 from idea_explorer.domain.verification.ordinals import Ordinal, find_ordinals
 from idea_explorer.domain.verification.words import (
+    MAX_PASSAGE,
     find_words,
     language,
     quotable,
 )
 
-MAX_PASSAGE = 100_000  # characters that are read of one passage
 SMALL = 12  # numbers up to it are often written in words
 
 
@@ -78,7 +78,7 @@ class Evidence:
 
 def wrong_numbers(text: str, evidence: Evidence) -> Iterator[Number]:
     stated = find_numbers(text)
-    derived = find_derived(text, stated, evidence.numbers)
+    derived = find_derived(text, stated, evidence.numbers) if stated else []
     in_english = language(text) == "en"
     for number in stated:
         if number in derived or (not in_english and not number.unit and number.value <= SMALL):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,11 @@ from idea_explorer.domain.tools import Passage, find_file
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
 from idea_explorer.domain.verification.words import (
+    MAX_PASSAGE,
     find_words,
     has_sentence,
     plain_text,
+    remove_emphasis,
     remove_links,
 )
 
@@ -50,6 +53,7 @@ class Passages:
         self._ledger = Ledger(evidence, page)
         self._texts: dict[str, dict[str, None]] = {}
         self._titles: dict[str, dict[str, None]] = {}
+        self._plain: dict[str, str] = {}
         self._read: dict[str, Evidence] = {}
         self._combined: dict[tuple[str, ...], Evidence] = {}
         for passage in evidence:
@@ -79,9 +83,30 @@ class Passages:
     def count_readable(self, targets: Iterable[str]) -> int:
         return len({key for target in targets if (key := self.key(target)) in self._texts})
 
+    def is_reference(self, sentence: str, targets: Iterable[str]) -> bool:
+        """Whether a sentence is only the title of a source that it links to. It states nothing."""
+        said = plain_text(sentence)
+        return any(said in self._titles.get(key, ()) for key in map(self.key, targets))
+
+    def have_sentence(self, sentence: str, targets: Iterable[str]) -> bool:
+        """Whether one of these sources has the sentence word for word. This loads and reads none of what the
+        rules need."""
+        return any(
+            has_sentence(sentence, self._remove_emphasis(key)) for key in self._keys(targets)
+        )
+
+    def _keys(self, targets: Iterable[str]) -> tuple[str, ...]:
+        return tuple(key for key in dict.fromkeys(map(self.key, targets)) if key in self._texts)
+
+    def _remove_emphasis(self, key: str) -> str:
+        if key not in self._plain:
+            texts = (text[:MAX_PASSAGE] for text in self._texts[key])
+            self._plain[key] = remove_emphasis("\n".join(texts))
+        return self._plain[key]
+
     def read(self, targets: Iterable[str]) -> Evidence:
         """The texts of these sources, with their titles, as the rules read them. Each source is read once."""
-        keys = tuple(key for key in dict.fromkeys(map(self.key, targets)) if key in self._texts)
+        keys = self._keys(targets)
         from idea_explorer.domain.verification.combined import CombinedEvidence
 
         if keys not in self._combined:
@@ -102,29 +127,33 @@ def check_by_rule(
 ) -> list[Claim]:
     """The cited sentences of a report. One that no rule objects to is unchecked: whether the rest of it
     follows from its passages is for a model to say. So are those that there is no time for."""
-    if not (sentences := find_cited_sentences(report)):
-        return []
-    from idea_explorer.domain.verification.evidence import Evidence
-    from idea_explorer.domain.verification.rules import find_unsupported
-
     claims: list[Claim] = []
-    for cited in sentences:
+    for cited in find_cited_sentences(report):
+        if passages.is_reference(cited.text, cited.targets):
+            continue
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
-        evidence = Evidence(()) if out_of_time() else passages.read(cited.targets)
-        stands_there = has_sentence(cited.text, evidence.text)
-        if evidence.text and not stands_there and (wrong := find_unsupported(cited.text, evidence)):
-            claim = claim.model_copy(
-                update={
-                    "verdict": "unsupported",
-                    "judge": "rule",
-                    "is_final": any(each.is_absent for each in wrong),
-                    "reason": "; ".join(map(_explain, wrong)),
-                    "passage": cut_excerpt(evidence.text, plain_text(cited.text), MAX_SAID),
-                }
-            )
+        if readable and not out_of_time() and not passages.have_sentence(cited.text, cited.targets):
+            claim = _apply_rules(claim, passages.read(cited.targets))
         claims.append(claim)
     return claims
+
+
+def _apply_rules(claim: Claim, evidence: Evidence) -> Claim:
+    from idea_explorer.domain.verification.rules import find_unsupported
+
+    wrong = find_unsupported(claim.text, evidence)
+    if not wrong:
+        return claim
+    return claim.model_copy(
+        update={
+            "verdict": "unsupported",
+            "judge": "rule",
+            "is_final": any(each.is_absent for each in wrong),
+            "reason": "; ".join(map(_explain, wrong)),
+            "passage": cut_excerpt(evidence.text, plain_text(claim.text), MAX_SAID),
+        }
+    )
 
 
 def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]) -> list[Claim]:
@@ -133,10 +162,10 @@ def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]
     refuted = {key: c for c in earlier if c.verdict == "unsupported" for key in _wordings(c.text)}
     if not refuted:
         return [*claims]
-    cited = iter(claims)
+    left = deque(claims)
     found: list[Claim] = []
     for sentence in find_sentences(report):
-        claim = next(cited) if sentence.targets else None
+        claim = left.popleft() if left and left[0].text == sentence.text else None
         before = next((refuted[k] for k in _wordings(sentence.text) if k in refuted), None)
         if before and not (claim and claim.readable):
             claim = before.model_copy(update={"text": sentence.text})

@@ -27,11 +27,13 @@ FUNCTION_WORDS = ENGLISH | GERMAN | OTHERS | frozenset(
     " million millions millionen millones milliarden milliards mio mrd prozent".split()
 )  # fmt: skip
 
+MAX_PASSAGE = 100_000  # characters that are read of one passage
 MAX_TELLING = 4_000  # characters that tell the language of a text
 _CITATION = lazy_pattern(r"\[\^?\d{1,4}\]|\[unverified\]")
 _LINK = lazy_pattern(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _ONE_LINK = r"\[[^\[\]]{0,500}\]\([^()\s]{0,2000}\)(?: ⚠ unverified)?"
 _LINKS_IN_BRACKETS = lazy_pattern(rf"\s?\({_ONE_LINK}(?:[,;]? {_ONE_LINK}){{0,9}}\)")
+_LINKS_AT_END = lazy_pattern(rf"(?<=[.!?…])(?:[\s,;]{{1,3}}{_ONE_LINK}){{1,10}}\Z")
 _ADDRESS = lazy_pattern(r"https?://\S{1,2000}")
 _MARKUP = lazy_pattern(r"[*_`]{1,3}|^[#>\s-]{1,10}|^\d{1,3}[.)] ")
 _SENTENCE_END = lazy_pattern(
@@ -45,15 +47,24 @@ _JOINTS = lazy_pattern(r"[.'’&-]")
 
 def plain_text(markdown: str) -> str:
     """The sentence as a person reads it: no citations, addresses or markup. Links that stand alone in
-    brackets are citations; the name of any other link is a part of the sentence."""
+    brackets or after the last full stop are citations; the name of any other link is a part of the
+    sentence."""
     text = _LINKS_IN_BRACKETS.sub("", _CITATION.sub("", markdown))
+    text = _LINKS_AT_END.sub("", text)
     text = _LINK.sub(r"\1", text)
     return _MARKUP.sub("", _ADDRESS.sub("", text)).strip()
 
 
+def remove_emphasis(markdown: str) -> str:
+    """The text without the signs that make a word bold, italic or code, and with links as their names."""
+    plain = markdown.replace("*", "").replace("_", "").replace("`", "")
+    return _LINK.sub(r"\1", plain) if "](" in plain else plain
+
+
 def has_sentence(markdown: str, passage: str) -> bool:
     """Whether the passage has the sentence word for word, and as a whole one: then no rule objects to it.
-    After a full stop it must begin with a capital letter: the stop may be that of an abbreviation."""
+    After a full stop it must begin with a capital letter: the stop may be that of an abbreviation.
+    Emphasis has been removed from the passage."""
     sentence = plain_text(markdown)
     if not sentence.endswith((".", "!", "?")):
         return False
