@@ -12,6 +12,7 @@ from idea_explorer.domain.front_matter import (
     MAX_FRONT_MATTER,
     MAX_NODES,
     FrontMatterError,
+    format_front_matter,
     parse_front_matter,
     split_front_matter,
 )
@@ -133,3 +134,17 @@ def test_simple_lines_say_what_yaml_reads(pairs: list[tuple[str, str]]) -> None:
     block = "".join(f"{name}: {value}\n" for name, value in pairs)
     # a comment is not simple, so YAML's parser reads the same lines
     assert _parse(block) == _parse(f"# comment\n{block}")
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(
+    st.text("aZ0_é漢 ,./()-:#'1eE+", max_size=8)
+    | st.sampled_from(["null", "Yes", "on", "2026-11-18", "12 parts", "1_000", "0x1f", "a" * 99])
+    | st.uuids().map(str)
+    | st.text("ab ", min_size=60, max_size=120)
+    | st.floats()
+    | st.none()
+)
+def test_a_value_is_written_as_yaml_writes_it(value: str | float | None) -> None:
+    dumped = yaml.safe_dump({"name": value}, allow_unicode=True, width=100)
+    assert format_front_matter({"name": value}) == dumped

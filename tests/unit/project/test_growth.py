@@ -50,7 +50,7 @@ MEASURED = {
     "report on a terminal": "cli.prose.LINK_OR_CODE cli.prose.SOURCE cli.prose.BAR cli.columns.LINE_START",
     "excerpt on a terminal": "cli.prose.HEADING cli.prose.ITEM cli.prose.EMPHASIS_OR_CODE",
     "sentence on a terminal": "cli.columns.PIECE",
-    "document": "domain.front_matter._CLOSING",
+    "document": "domain.front_matter._CLOSING domain.front_matter._SIMPLE_LINE",
     "update section": """
         domain.parsed_documents.UPDATE_HEADING domain.documents._HEADING
         domain.markdown._FENCE domain.markdown._ENDS domain.markdown._ENDS_IN_QUOTE
@@ -80,6 +80,7 @@ MEASURED = {
     "verified sentence": """
         domain.verification.rules._QUOTE domain.verification.words._CITATION
         domain.verification.words._LINK domain.verification.words._LINKS_IN_BRACKETS
+        domain.verification.words._LINKS_AT_END
         domain.verification.words._ADDRESS
         domain.verification.words._MARKUP domain.verification.words._JOINTS
         domain.verification.substitution._SUBJECT domain.verification.computed._COMPUTES
@@ -253,6 +254,8 @@ NOT_MEASURED = {
     "console.assets._NAME": SHORT,
     "adapters.music.tidal_documents._DURATION": SHORT,
     "domain.approvals._ADDRESS": SHORT,
+    "domain.front_matter._DATE": FIXED,
+    "domain.front_matter._PLAIN": FIXED,
     "domain.ids._FILE_ID": FIXED,
     "domain.ids._FILE_NAME": SHORT,
     "domain.ids._SHAPE": FIXED,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.front_matter import format_front_matter
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.markdown import find_prose
 from idea_explorer.domain.parsed_documents import (
     OFFLINE_MARK,
@@ -28,11 +28,9 @@ _TITLE_LINE = lazy_pattern(r"\A# .+$", re.MULTILINE)
 
 
 def render_document(exploration: Exploration, report: str) -> str:
-    """The report with its front matter, in which every value is quoted as YAML needs it."""
-    import yaml
-
+    """The report with its front matter."""
     request = exploration.request
-    matter: JsonObject = {
+    matter: dict[str, str | float | None] = {
         "idea": request.idea,
         "mode": request.mode,
         "model": exploration.model_name,
@@ -45,8 +43,7 @@ def render_document(exploration: Exploration, report: str) -> str:
         matter["verification"] = str(verification)
     if request.continue_from:
         matter["continue_from"] = request.continue_from
-    head = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True, width=100)
-    return f"---\n{head}---\n\n{_link_parent(report.strip(), exploration)}\n"
+    return f"---\n{format_front_matter(matter)}---\n\n{_link_parent(report.strip(), exploration)}\n"
 
 
 def _link_parent(report: str, exploration: Exploration) -> str:

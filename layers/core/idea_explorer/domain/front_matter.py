@@ -1,11 +1,15 @@
-"""Read the front matter of a document. Anybody may have written it, so it is read as data and in bounds.
+"""Read and write the front matter of a document. Anybody may have written it, so it is read as data and in
+bounds.
 
 Only the events of YAML's parser are used. Nothing is constructed from them, so that tags, anchors, aliases
 and merge keys have no effect except that the front matter is refused.
+
+Most documents are our own, with values that need none of YAML's rules. Those are read and written without
+it, because it is slow to load.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.patterns import lazy_pattern
@@ -19,10 +23,16 @@ MAX_FRONT_MATTER = (
 MAX_NODES = 1_000  # ours has eight names and values
 MAX_DEPTH = 4
 _CLOSING = lazy_pattern(r"^-{3,}[ \t]*$", re.MULTILINE)
-# What our own documents have: nothing in such a line means anything else in YAML.
+# Nothing in such a line means anything else in YAML.
 _SIMPLE_LINE = lazy_pattern(
     r"([^\W\d]\w{0,40}): (?:([^\W_](?:[\w ,./()-]{0,500}[\w.)])?)|'([\w :,./()-]{0,500})')"
 )
+# YAML writes these as they are: they look like no other type, and fit in a line.
+_PLAIN = lazy_pattern(
+    r"(?:\d{1,4} )?[^\W\d_][\w ,./()-]{0,70}[\w.)]|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d", re.ASCII)  # which it quotes
+_OTHER_TYPES = frozenset("yes no on off true false null".split())
 _NO_VALUE = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -76,8 +86,7 @@ def parse_front_matter(block: str) -> dict[str, str]:
 
 
 def _read_simple_lines(block: str) -> dict[str, str] | None:
-    """What YAML reads, if every line is simple; otherwise None. Most documents are our own, and for those
-    YAML's parser, which is slow to load, is not needed."""
+    """What YAML reads, if every line is simple; otherwise None."""
     matter: dict[str, str] = {}
     lines = block.rstrip("\n").split("\n")
     if len(lines) > (MAX_NODES - 1) // 2:  # a node is the mapping
@@ -90,6 +99,27 @@ def _read_simple_lines(block: str) -> dict[str, str] | None:
         if plain not in _NO_VALUE:
             matter[name] = plain if quoted is None else quoted
     return matter
+
+
+def format_front_matter(matter: Mapping[str, str | float | None]) -> str:
+    """The lines of the front matter, with every value quoted as YAML needs it."""
+    lines = [_format_simple_line(name, value) for name, value in matter.items()]
+    if all(lines):
+        return "".join(f"{line}\n" for line in lines)
+    import yaml
+
+    return yaml.safe_dump(dict(matter), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _format_simple_line(name: str, value: str | float | None) -> str | None:
+    if isinstance(value, float) and (number := repr(value)).replace(".", "").isdecimal():
+        return f"{name}: {number}"
+    if not isinstance(value, str):
+        return None
+    if _DATE.fullmatch(value):
+        return f"{name}: '{value}'"
+    is_plain = _PLAIN.fullmatch(value) and value.lower() not in _OTHER_TYPES
+    return f"{name}: {value}" if is_plain else None
 
 
 def _read(events: Iterable["yaml.Event"]) -> dict[str, str]:

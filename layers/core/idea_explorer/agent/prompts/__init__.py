@@ -1,9 +1,10 @@
 """The prompts, each a Markdown file in this folder; a new mode is a new file.
 
-The front matter of a mode lists what its reports must contain; the model does not see it.
+The front matter of a mode, in TOML, lists what its reports must contain; the model does not see it.
 """
 
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +24,7 @@ SHARED = frozenset(
 )
 _FOLDER = Path(__file__).parent
 _PLACEHOLDER = lazy_pattern(r"\{\{(\w+)\}\}")
-_FRONT_MATTER = lazy_pattern(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = lazy_pattern(r"\A\+\+\+\n(.*?)^\+\+\+\n", re.DOTALL | re.MULTILINE)
 
 
 @cache
@@ -39,10 +40,8 @@ def _text(name: str) -> str:
 @cache
 def framework(name: str) -> Framework:
     """What a report of this mode, or an update, must contain."""
-    import yaml
-
     matter = _FRONT_MATTER.match(_file(name))
-    return Framework.model_validate(yaml.safe_load(matter[1]) if matter else {})
+    return Framework.model_validate(tomllib.loads(matter[1]) if matter else {})
 
 
 def prompt(name: str, **values: str) -> str:
