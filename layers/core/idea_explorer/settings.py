@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -11,11 +11,10 @@ from pydantic import (
     AliasChoices,
     BeforeValidator,
     ConfigDict,
-    SecretStr,
     ValidationError,
-    ValidationInfo,
-    field_validator,
+    create_model,
 )
+from pydantic.fields import FieldInfo
 
 from idea_explorer.domain import limits
 from idea_explorer.domain.base import DomainModel
@@ -154,13 +153,6 @@ class Settings(DomainModel):
     aws_endpoint_url: Url | None = env("AWS_ENDPOINT_URL")
     sam_local: bool = env("AWS_SAM_LOCAL", False)
 
-    @field_validator("webhook_secret")
-    @classmethod
-    def _signs_something(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if secret and not info.data.get("webhook_url"):
-            raise ValueError("must come with IDEA_WEBHOOK_URL: it signs what is sent there")
-        return secret
-
     @property
     def in_cloud(self) -> bool:
         """False under `sam local`, which sets the names of a deployment but has none of its services."""
@@ -246,36 +238,64 @@ class Settings(DomainModel):
         return self.research_dir / DATA_DIR
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
         """Empty variables count as not set. Raises InvalidSettingError, which names each wrong one."""
-        given = {name: value for name, value in environment.items() if value}
+        given = {
+            n: value for n, value in environment.items() if value and n not in cls.model_fields
+        }
         code = {field: given[name] for name, field in CODE_VARIABLES.items() if name in given}
         try:
-            settings = cls.model_validate({**given, "code_limits": code}, by_name=False)
+            values = cls._validate({**given, "code_limits": code} if code else given)
         except ValidationError as error:
             names = {field: name for name, field in CODE_VARIABLES.items()}
             wrong = describe_errors(error, within="code_limits")
             wrong = {names.get(field, field): rule for field, rule in wrong.items()}
             raise InvalidSettingError(wrong) from None  # its cause quotes values, keys among them
+        settings = cls.model_construct(**values, research_is_named="IDEA_RESEARCH_DIR" in given)
         check_efforts(settings.efforts, "IDEA_EFFORTS")
-        _check_provider(settings)
-        if settings.allowed_domains and settings.blocked_domains:
-            rule = "must be empty where IDEA_ALLOWED_DOMAINS is set: only one list can be in force"
-            raise InvalidSettingError({"IDEA_BLOCKED_DOMAINS": rule})
-        return settings.model_copy(update={"research_is_named": "IDEA_RESEARCH_DIR" in given})
+        _check_combinations(settings)
+        return settings
+
+    @classmethod
+    def _validate(cls, given: Mapping[str, object]) -> dict[str, Any]:
+        """The values of the settings that are given. A validator for all of them takes long to build, and few
+        are ever set."""
+        chosen: dict[str, Any] = {
+            name: (field.annotation, field)
+            for name, field in cls.model_fields.items()
+            if not _list_names(name, field).isdisjoint(given)
+        }
+        model = create_model("GivenSettings", __base__=DomainModel, **chosen)
+        validated = model.model_validate(given) if chosen else None
+        return {name: getattr(validated, name) for name in chosen}
 
 
-def _check_provider(settings: Settings) -> None:
-    """Check the settings that Claude on AWS cannot be called without."""
-    if settings.provider != "aws":
-        return
-    needed = {
-        "ANTHROPIC_AWS_WORKSPACE_ID": settings.anthropic_workspace_id,
-        "AWS_REGION": settings.aws_region,
-    }
-    rule = "must be set where IDEA_MODEL_PROVIDER is aws"
-    if missing := {name: rule for name, value in needed.items() if not value}:
-        raise InvalidSettingError(missing)
+def _list_names(name: str, field: FieldInfo) -> set[str]:
+    """The variables that a setting is read from; its own name, if it has none."""
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return {str(choice) for choice in alias.choices}
+    return {name if alias is None else str(alias)}
+
+
+def _check_combinations(settings: Settings) -> None:
+    """Check the settings that need others, or exclude them."""
+    wrong: dict[str, str] = {}
+    if settings.provider == "aws":
+        needed = {
+            "ANTHROPIC_AWS_WORKSPACE_ID": settings.anthropic_workspace_id,
+            "AWS_REGION": settings.aws_region,
+        }
+        rule = "must be set where IDEA_MODEL_PROVIDER is aws"
+        wrong |= {name: rule for name, value in needed.items() if not value}
+    if settings.webhook_secret and not settings.webhook_url:
+        rule = "must come with IDEA_WEBHOOK_URL: it signs what is sent there"
+        wrong["IDEA_WEBHOOK_SECRET"] = rule
+    if settings.allowed_domains and settings.blocked_domains:
+        rule = "must be empty where IDEA_ALLOWED_DOMAINS is set: only one list can be in force"
+        wrong["IDEA_BLOCKED_DOMAINS"] = rule
+    if wrong:
+        raise InvalidSettingError(wrong)
 
 
 CODE_VARIABLES = {f"IDEA_CODE_{f.name.upper()}": f.name for f in fields(limits.CodeLimits)}

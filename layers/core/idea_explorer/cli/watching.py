@@ -3,8 +3,8 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from idea_explorer.api.approvals import ApprovalView
 from idea_explorer.api.views import Details
 from idea_explorer.cli.display import ProgressDisplay
 from idea_explorer.cli.output import parse_details
@@ -15,8 +15,11 @@ from idea_explorer.domain.json import dump_text
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.toolsets import TOOLSETS
 
+if TYPE_CHECKING:
+    from idea_explorer.api.approvals import ApprovalView
 
-def list_pending(target: Target, exploration_id: str) -> list[ApprovalView]:
+
+def list_pending(target: Target, exploration_id: str) -> "list[ApprovalView]":
     return [a for a in target.approvals(exploration_id) if a.status == "pending"]
 
 

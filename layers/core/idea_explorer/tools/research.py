@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -43,7 +43,9 @@ from idea_explorer.domain.web_scope import ANYWHERE, WebScope
 from idea_explorer.ports import DocumentInfo, ResearchRepository
 from idea_explorer.tools import web_search
 from idea_explorer.tools.fulltext import SearchHit, cut_passage
-from idea_explorer.tools.plan import WritePlan
+
+if TYPE_CHECKING:
+    from idea_explorer.tools.plan import WritePlan
 
 READ_ERRORS: dict[type[ExternalError], tuple[str, str]] = {
     DocumentMissingError: ("file_not_found", "File not found: {path}"),
@@ -107,7 +109,7 @@ def research_tools(
     dynamic_filtering: bool = False,
     search_with_private_text: bool = True,
     reads_pages: ServerTool | Tool[Any] | None = None,
-    plan: Tool[WritePlan] | None = None,
+    plan: "Tool[WritePlan] | None" = None,
     read_transcript: Callable[[Sequence[AnyEntry]], None] = lambda _: None,
 ) -> Toolset:
     """The tools for earlier research only where there is any to read; web search, unless an operator

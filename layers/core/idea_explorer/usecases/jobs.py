@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from idea_explorer.agent.tool_calls import run_in_parallel
 from idea_explorer.domain.branches import BranchRun
@@ -11,7 +11,6 @@ from idea_explorer.domain.deadline import TaskStart
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
-from idea_explorer.domain.queue_messages import QUEUE_OWNER, QueueMessage, Submission, parse_message
 from idea_explorer.ports import Job, Jobs
 from idea_explorer.usecases.approvals.wait import expire
 from idea_explorer.usecases.deps import Deps
@@ -20,6 +19,9 @@ from idea_explorer.usecases.notify import notify
 from idea_explorer.usecases.publish import publish_with_retry
 from idea_explorer.usecases.settle import OVERTAKEN, settle
 from idea_explorer.usecases.submit import submit
+
+if TYPE_CHECKING:
+    from idea_explorer.domain.queue_messages import QueueMessage
 
 MAX_ATTEMPTS = 3
 RETRY_SECONDS = 2.0
@@ -133,9 +135,11 @@ def _explore_branch(branch: BranchRun, deps: Deps) -> None:
         settle(branch.id, branch.run, "broken", deps, error=known)
 
 
-def run_queue_message(message: QueueMessage, deps: Deps) -> Exploration:
+def run_queue_message(message: "QueueMessage", deps: Deps) -> Exploration:
     """Run the exploration that a message names or submits. One that has ended stays as it is."""
     deps = replace(deps, retries_webhooks=False)
+    from idea_explorer.domain.queue_messages import QUEUE_OWNER, Submission, parse_message
+
     named = parse_message(message)
     if isinstance(named, Submission):
         exploration = submit(named.request, QUEUE_OWNER, deps, exploration_id=named.id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -93,6 +92,8 @@ def publish_with_retry(
 
 def _unexpected(error: Exception, exploration_id: ExplorationId, deps: Deps) -> ExplorerError:
     """Where it happened goes to the log; its message might quote an idea, so only its class is named."""
+    import traceback
+
     kind = type(error).__name__
     frames = "".join(traceback.format_tb(error.__traceback__))
     deps.log.error(
