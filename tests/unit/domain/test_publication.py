@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slugify import slugify
 
 from idea_explorer.domain.documents import add_section, fingerprint, render_document, render_update
 from idea_explorer.domain.errors import ConflictError
@@ -13,7 +14,7 @@ from idea_explorer.domain.ids import new_id
 from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.publication import ResearchFolder, find_folders, parse_log
 from idea_explorer.domain.request import ExploreRequest
-from idea_explorer.domain.text import hash_idea, slug
+from idea_explorer.domain.text import MAX_SLUG_LENGTH, hash_idea, slug
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 DAY = date(2026, 11, 16)
@@ -198,3 +199,9 @@ def test_an_empty_log_has_no_entries(text: str | None) -> None:
 def test_a_place_is_found_again_from_its_document() -> None:
     place = ResearchFolder("2026-01-01-tea")
     assert ResearchFolder.of(place.document) == place
+
+
+@given(st.text("abZ09 -_.é\t\n", max_size=60))
+def test_a_simple_slug_is_the_one_that_the_library_makes(idea: str) -> None:
+    made = slugify(idea, max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
+    assert slug(idea) == made or (not made and slug(idea).startswith("idea-"))

@@ -5,11 +5,14 @@ downloads here; what only a commit runs, in `folder/git.py`.
 """
 
 import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from idea_explorer.domain.errors import ExternalError
+
+if TYPE_CHECKING:
+    import subprocess
 
 GIT_SECONDS = 60.0
 # As an option of the command, each wins over the folder's configuration. `safe.bareRepository` keeps git
@@ -49,8 +52,10 @@ _EMPTY, _FALSE = "IDEA_GIT_EMPTY", "IDEA_GIT_FALSE"
 _VALUES = {_EMPTY: "", _FALSE: "false"}
 
 
-def run_git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def run_git(root: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
     """Raises ExternalError if git cannot be run; that it failed is for the caller to see."""
+    import subprocess  # few commands run git
+
     own = {n: v for n, v in os.environ.items() if n in _VARIABLES or not n.startswith("GIT_")}
     try:
         return subprocess.run(  # noqa: S603  no shell, our own arguments

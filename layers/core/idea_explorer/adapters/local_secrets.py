@@ -8,7 +8,6 @@ import base64
 import fcntl
 import hashlib
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -146,7 +145,7 @@ class LocalSecrets:
             with _locked(self._folder):
                 for store in self._stores:
                     try:
-                        stored, new = store.read(), secrets.token_bytes(KEY_BYTES)
+                        stored, new = store.read(), os.urandom(KEY_BYTES)
                     except KeyDamagedError:
                         no_key = _damaged_key(self._folder)
                         continue

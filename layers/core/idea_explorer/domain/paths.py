@@ -29,7 +29,10 @@ _ALLOWED = lazy_pattern(r"[a-zA-Z0-9][a-zA-Z0-9/_.-]{0,199}")
 # In this order: the message of the first broken rule is given.
 _RESEARCH_RULES = (
     (lambda path: not path, "Path is empty. Give a path relative to ideas/."),
-    (lambda path: _CONTROL.search(path), "Path contains control characters."),
+    (
+        lambda path: not (path.isascii() and path.isprintable()) and _CONTROL.search(path),
+        "Path contains control characters.",
+    ),
     (lambda path: "%" in path, "Path contains '%'. Give it without URL encoding."),
     (lambda path: path.startswith("/"), "Path is absolute. Give a path relative to ideas/."),
     (lambda path: ".." in path, "Path contains '..'."),

@@ -190,6 +190,8 @@ def remove_own_evidence(report: str) -> str:
 
 def spell_in_english(report: str) -> str:
     """A report with the marks that a check reads."""
+    if not any(spelling in report for spelling in _ENGLISH):
+        return report
     return _TRANSLATED.sub(lambda found: _ENGLISH[found[0]], report)
 
 

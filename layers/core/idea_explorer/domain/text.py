@@ -65,10 +65,14 @@ def slugs(idea: str) -> set[str]:
 
 
 def _slug(idea: str, source: str) -> str:
+    words = source.lower().split()
+    joined = "-".join(words)
+    if len(joined) <= MAX_SLUG_LENGTH and joined.isascii() and "".join(words).isalnum():
+        return joined  # what the library would make of it, which is slow to load
     from slugify import slugify
 
-    words = slugify(source, max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
-    return str(words) or f"idea-{hash_text(idea)[:12]}"
+    made = slugify(source, max_length=MAX_SLUG_LENGTH, word_boundary=True, save_order=True)
+    return str(made) or f"idea-{hash_text(idea)[:12]}"
 
 
 def spell_out_signs(text: str) -> str:

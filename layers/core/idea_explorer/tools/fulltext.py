@@ -14,7 +14,6 @@ from idea_explorer.domain.search_words import TOKENIZER, make_storable, match_an
 from idea_explorer.domain.text import one_line
 from idea_explorer.ports import DocumentPart, DocumentReader, DocumentText, UploadedFile
 from idea_explorer.tools.decoding import decode_text
-from idea_explorer.tools.readable import readable
 
 EXCERPT_TOKENS = 40
 EXCERPT_CHARS = 300  # of a text whose title or name matches, and nothing else of it
@@ -174,6 +173,8 @@ def extract_text(file: UploadedFile, documents: DocumentReader) -> DocumentText:
     whole = decode_text(file.content, html=is_page, limit=MAX_FILE_CHARS + 1)
     text = whole.text[:MAX_FILE_CHARS]
     if is_page:
+        from idea_explorer.tools.readable import readable
+
         text = readable(text, limit=MAX_FILE_CHARS).text
     remarks = []
     if len(whole.text) > MAX_FILE_CHARS:

@@ -5,8 +5,6 @@ It reads the document from one unnamed file and writes to another, so that nothi
 """
 
 import json
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -41,6 +39,8 @@ class ChildProcessReader:
         self._limits = limits or DocumentLimits()
 
     def read(self, kind: FileKind, content: bytes, *, max_chars: int) -> DocumentText:
+        import tempfile
+
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as written:
             given.write(content)
             given.seek(0)
@@ -49,6 +49,8 @@ class ChildProcessReader:
             return _collect(written)
 
     def _run(self, kind: FileKind, max_chars: int, given: IO[bytes], written: IO[bytes]) -> None:
+        import subprocess  # few runs read a document
+
         command = child_command(CHILD, kind, str(max_chars), self._limits.as_argument())
         try:
             subprocess.run(  # noqa: S603  no shell, our own arguments
