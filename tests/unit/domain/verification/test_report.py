@@ -44,6 +44,13 @@ def test_a_source_without_text_supports_and_refutes_nothing() -> None:
     assert claim.verdict == "unchecked"
 
 
+def test_a_sentence_that_its_source_has_word_for_word_is_supported_and_no_model_is_asked() -> None:
+    report = f"Tea sales rose by 12 % in 2024. ([a]({TEA})) Tea sales rose by 12 %. ([a]({TEA}))"
+    claims = check_by_rule(report, Passages(EVIDENCE, []), out_of_time=lambda: True)
+    verdicts = [(claim.verdict, claim.judge, claim.is_final) for claim in claims]
+    assert verdicts == [("supported", "rule", True), ("unchecked", "", False)]
+
+
 def test_a_title_with_a_link_to_its_source_is_no_claim() -> None:
     report = f"Read:\n\n- [Tea report]({TEA})\n\nSales rose by 12%. [Tea report]({TEA})"
     claims = check_by_rule(report, Passages(EVIDENCE, []))

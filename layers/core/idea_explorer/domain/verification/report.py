@@ -125,15 +125,20 @@ class Passages:
 def check_by_rule(
     report: str, passages: Passages, out_of_time: Callable[[], bool] = lambda: False
 ) -> list[Claim]:
-    """The cited sentences of a report. One that no rule objects to is unchecked: whether the rest of it
-    follows from its passages is for a model to say. So are those that there is no time for."""
+    """The cited sentences of a report. One that its source has word for word is supported. Any other that no
+    rule objects to is unchecked: whether the rest of it follows from its passages is for a model to say. So
+    are those that there is no time for."""
     claims: list[Claim] = []
     for cited in find_cited_sentences(report):
         if passages.is_reference(cited.text, cited.targets):
             continue
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
-        if readable and not out_of_time() and not passages.have_sentence(cited.text, cited.targets):
+        if passages.have_sentence(cited.text, cited.targets):
+            claim = claim.model_copy(
+                update={"verdict": "supported", "judge": "rule", "is_final": True}
+            )
+        elif readable and not out_of_time():
             claim = _apply_rules(claim, passages.read(cited.targets))
         claims.append(claim)
     return claims
