@@ -86,3 +86,10 @@ def test_an_index_without_texts_finds_nothing() -> None:
     index = IndexFile(None, "a test", keeps_texts=False)
     index.apply([FileChange("tea.md", "1", 1, "# Tea")])
     assert rank_documents(index.db, "tea", 5) == []
+
+
+def test_documents_that_a_damaged_file_has_lost_are_not_found() -> None:
+    index = IndexFile(None, "a test")
+    index.apply(FileChange(f"{number}.md", "1", 1, "# Tea") for number in range(3))
+    index.db.execute("DELETE FROM documents", ())
+    assert rank_documents(index.db, "tea", 5) == []

@@ -83,8 +83,8 @@ def _weigh(quoted: Sequence[str], ask: Ask) -> list[Word]:
 
 def _weight(number: int, total: int) -> float:
     """That of a word which so many of all documents have, in SQLite's score."""
-    weight = math.log((total - number + 0.5) / (number + 0.5))
-    return weight if weight > 0 else LEAST_WEIGHT
+    ratio = (total - number + 0.5) / (number + 0.5)
+    return math.log(ratio) if ratio > 1 else LEAST_WEIGHT
 
 
 def _choose_rare(words: Sequence[Word], least: float) -> Sequence[Word]:
