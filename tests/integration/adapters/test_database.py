@@ -15,7 +15,7 @@ import pytest
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.folder.locks import lock_folder
 from idea_explorer.adapters.safe_files import make_private_file
-from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.database import Ask, Database
 from idea_explorer.adapters.sqlite.explorations import SqliteStore
 from idea_explorer.domain.errors import ConfigurationError
 from idea_explorer.ports import Filter
@@ -26,7 +26,7 @@ THREADS, PROCESSES, FILES = 8, 4, 10
 OPEN_MANY = f"""
 import os, sys
 from pathlib import Path
-from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.database import Ask, Database
 
 os.read(0, 2)  # all start together
 for number in range({FILES}):
@@ -244,6 +244,34 @@ def test_nobody_who_reads_waits_for_a_thread_that_writes(tmp_path: Path) -> None
         assert other.submit(db.rows, query).result(10) == [("a",), ("b",)]
 
 
+def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
+    path, query = tmp_path / "a.db", "SELECT count(*) FROM words"
+    db, other = Database(path, SCHEMA), Database(path, SCHEMA)
+
+    def read_twice(ask: Ask) -> object:
+        before = ask(query)
+        other.execute("INSERT INTO words VALUES (?)", ["x"])
+        return before, ask(query)
+
+    assert db.read(read_twice) == ([(0,)], [(0,)])
+    assert db.rows(query) == [(1,)]
+
+
+def test_what_is_read_together_has_what_this_thread_is_writing(tmp_path: Path) -> None:
+    db = Database(tmp_path / "a.db", SCHEMA)
+    with db.transaction() as connection:
+        connection.execute("INSERT INTO words VALUES ('x')")
+        assert db.read(lambda ask: ask("SELECT * FROM words")) == [("x",)]
+    assert db.rows("SELECT * FROM words") == [("x",)]
+
+
+def test_a_query_that_fails_leaves_the_file_open_to_others(tmp_path: Path) -> None:
+    db = Database(tmp_path / "a.db", SCHEMA)
+    with pytest.raises(sqlite3.OperationalError):
+        db.read(lambda ask: ask("SELECT * FROM nothing"))
+    assert db.execute("INSERT INTO words VALUES (?)", ["x"]) == 1
+
+
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_file_that_was_removed_or_replaced_is_read_as_it_is_written(
     tmp_path: Path, is_replaced: bool
@@ -264,7 +292,7 @@ def test_a_file_that_was_removed_or_replaced_is_read_as_it_is_written(
 READ_FOR_EVER = f"""
 import sys, threading
 from pathlib import Path
-from idea_explorer.adapters.sqlite.database import Database
+from idea_explorer.adapters.sqlite.database import Ask, Database
 
 db = Database(Path(sys.argv[1]), {SCHEMA!r})
 db.execute("INSERT INTO words VALUES (?)", ["x"])

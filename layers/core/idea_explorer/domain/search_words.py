@@ -1,6 +1,7 @@
 """The words of a search, as SQLite's full-text search takes them."""
 
 import re
+from collections.abc import Sequence
 
 from idea_explorer.domain.patterns import lazy_pattern
 
@@ -14,17 +15,22 @@ _WORD = lazy_pattern(r"\w+", re.UNICODE)
 def match_any(query: str) -> str | None:
     """An expression that matches every text with one of the words; None if there are none. Any text is a
     valid query: only its words count."""
-    return _join(query, " OR ")
+    return join_any(quote_words(query)) or None
 
 
 def match_all(query: str) -> str | None:
     """The same for every text with all of the words."""
-    return _join(query, " AND ")
+    return " AND ".join(quote_words(query)) or None
 
 
-def _join(query: str, operator: str) -> str | None:
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))[:MAX_WORDS]
-    return operator.join(f'"{word}"' for word in words) or None
+def join_any(quoted: Sequence[str]) -> str:
+    return " OR ".join(quoted)
+
+
+def quote_words(query: str) -> list[str]:
+    """Each word once, as an expression."""
+    words = dict.fromkeys(word.lower() for word in _WORD.findall(query))
+    return [f'"{word}"' for word in words][:MAX_WORDS]
 
 
 def make_storable(text: str) -> str:

@@ -159,10 +159,12 @@ class Folder:
 
 
 def _order(names: set[str]) -> list[str]:
-    """Files before folders, and a folder before the one it is in, whose name is shorter: a folder that is
-    indexed is not listed again, so all that is in it has to be indexed before."""
+    """Files before folders, and a folder before the one it is in, whose name its own begins with: a folder
+    that is indexed is not listed again, so all that is in it has to be indexed before. Neighbours are
+    written together, since what the index has of them is found by one query."""
     files = sorted(name for name in names if not name.endswith("/"))
-    return [*files, *sorted(names - {*files}, key=len, reverse=True)]
+    folders = sorted((name.rstrip("/") for name in names - {*files}), reverse=True)
+    return [*files, *(f"{name}/" for name in folders)]
 
 
 def _displayable(path: str) -> str:

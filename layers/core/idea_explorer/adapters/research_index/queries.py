@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import starmap
 
-from idea_explorer.adapters.research_index.tables import (
-    load_entry,
-    load_text,
-)
+from idea_explorer.adapters.research_index.ranking import rank_documents
+from idea_explorer.adapters.research_index.tables import load_entry, load_text
 from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain import similar_research
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.paths import RESEARCH_ROOT, encode_name
-from idea_explorer.domain.search_words import match_all, match_any
+from idea_explorer.domain.search_words import match_all
 from idea_explorer.domain.similar_research import (
     BODY_WEIGHT,
     MAX_LOGGED,
@@ -82,18 +80,6 @@ SELECT id FROM shown WHERE NOT EXISTS (
     )
 )
 ORDER BY coalesce(json_extract(entry, '$.date'), '') DESC, path DESC
-"""
-
-# The best matches, and how many there are, without what only the offline model wrote. Weights: a title says
-# more than a name or a word of the text.
-_SEARCH = """
-WITH matches AS MATERIALIZED (
-    SELECT rowid AS document, -bm25(words, 1.0, 4.0, 1.0) AS score FROM words
-    WHERE words MATCH ?1 AND rowid NOT IN (SELECT id FROM documents WHERE is_offline)
-),
-best AS (SELECT document, score FROM matches ORDER BY score DESC, document LIMIT ?2)
-SELECT path, texts.title, text, text_hash, score, (SELECT count(*) FROM matches)
-FROM best JOIN documents ON id = document JOIN texts USING (document) ORDER BY score DESC, path
 """
 
 
@@ -203,10 +189,7 @@ def _describe_file(name: bytes, size: int) -> DocumentInfo:
 
 
 def search(db: Database, query: str, limit: int) -> tuple[list[FoundDocument], int]:
-    match = match_any(query)
-    if match is None:
-        return [], 0
-    rows = db.rows(_SEARCH, (match, limit))
+    rows = rank_documents(db, query, limit)
     total = rows[0][-1] if rows else 0
     return [
         FoundDocument(

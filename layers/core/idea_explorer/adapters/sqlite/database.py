@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.safe_files import make_private_file, make_private_folder
@@ -31,6 +31,7 @@ KEPT_LOG_BYTES = 8_000_000  # what is left of the log on the disk once it has be
 DO_NOT_WAIT = "PRAGMA busy_timeout = 0"
 INTERRUPTED = "interrupted"  # as SQLite itself says it
 T = TypeVar("T")
+Ask: TypeAlias = Callable[..., list[tuple[Any, ...]]]  # a query and its values
 
 
 class Database:
@@ -124,23 +125,30 @@ class Database:
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """In a transaction of this thread, what it has written so far; else what was committed."""
+        return self._read(lambda connection: _execute(connection, query, values).fetchall())
+
+    def read(self, action: Callable[[Ask], T]) -> T:
+        """What an action asks with several queries is answered as of one moment."""
+        return self._read(partial(_read_at_once, action))
+
+    def _read(self, action: Callable[[sqlite3.Connection], T]) -> T:
         if not self._lock.acquire(blocking=self._path is None):
-            return self._read_beside(query, values)
+            return self._read_beside(action)
         try:
-            return _execute(self._connection, query, values).fetchall()
+            return action(self._connection)
         finally:
             self._lock.release()
 
-    def _read_beside(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    def _read_beside(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """With a connection for reading alone: another thread writes, or waits until it may, and nobody who
         reads has to wait for that."""
         with self._reader_lock:
             if self._reader is None:
                 self._reader = self._open_reader()
             if self._reader is not None:
-                return _execute(self._reader, query, values).fetchall()
+                return action(self._reader)
         with self._lock:
-            return _execute(self._connection, query, values).fetchall()
+            return action(self._connection)
 
     def _open_reader(self) -> sqlite3.Connection | None:
         """None if the file was removed or replaced, or no more files can be opened."""
@@ -251,6 +259,20 @@ def _execute(
         clock,
         until=clock.monotonic() + BUSY_TIMEOUT_SECONDS,
     )
+
+
+def _read_at_once(action: Callable[[Ask], T], connection: sqlite3.Connection) -> T:
+    def ask(query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return _execute(connection, query, values).fetchall()
+
+    if connection.in_transaction:
+        return action(ask)
+    _execute(connection, "BEGIN")
+    try:
+        return action(ask)
+    finally:
+        with suppress(sqlite3.OperationalError):  # an error has ended it
+            connection.execute("ROLLBACK")  # nothing was written
 
 
 def _is_busy(error: Exception) -> bool:
