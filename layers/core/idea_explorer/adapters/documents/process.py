@@ -5,7 +5,6 @@ It reads the document from one unnamed file and writes to another, so that nothi
 """
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,6 +48,8 @@ class ChildProcessReader:
             return _collect(written)
 
     def _run(self, kind: FileKind, max_chars: int, given: IO[bytes], written: IO[bytes]) -> None:
+        import subprocess  # most runs are given a reader, and few of them a document for it
+
         command = child_command(CHILD, kind, str(max_chars), self._limits.as_argument())
         try:
             subprocess.run(  # noqa: S603  no shell, our own arguments
