@@ -15,7 +15,8 @@ import httpx2
 
 from idea_explorer.adapters.claude.requests import make_body, make_headers
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
-from idea_explorer.adapters.http.connections import certificates
+from idea_explorer.adapters.http.clients import certificates
+from idea_explorer.adapters.http.transport import make_transport
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import dump_json
@@ -153,7 +154,11 @@ class Claude:
 
 def _http_client() -> httpx2.Client:
     """As the SDK would make it, but with the certificates that all our clients share."""
-    return anthropic.DefaultHttpxClient(verify=certificates(of_environment=True))
+    trusted = certificates(of_environment=True)
+    transport = make_transport(trusted)
+    if transport is None:
+        return anthropic.DefaultHttpxClient(verify=trusted)
+    return anthropic.DefaultHttpxClient(transport=transport)
 
 
 @contextmanager

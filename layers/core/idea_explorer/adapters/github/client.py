@@ -13,11 +13,12 @@ from urllib.parse import quote
 import httpx2
 
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
-from idea_explorer.adapters.http.connections import (
+from idea_explorer.adapters.http.clients import (
     CERTIFICATE_VARIABLES,
     certificates,
     map_httpx_errors,
 )
+from idea_explorer.adapters.http.transport import make_transport
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import parse_json
 from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
@@ -225,15 +226,17 @@ def _read_environment() -> tuple[str | None, ...]:
 def _share_client(_: tuple[str | None, ...]) -> httpx2.Client:
     """One for all repositories and all runs of a process, so that they use the same connections. It holds
     nothing of them: each request has its own token, and cookies are not kept."""
+    trusted = certificates(of_environment=True)
     try:
         return httpx2.Client(
+            transport=make_transport(trusted),
             timeout=TIMEOUT,
             headers={
                 "Accept": "application/vnd.github+json",
                 "X-GitHub-Api-Version": API_VERSION,
                 "User-Agent": "idea-explorer",
             },
-            verify=certificates(of_environment=True),
+            verify=trusted,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
