@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx2
 
@@ -86,7 +86,8 @@ class GitHubClient:
         return name.partition("/")[0]
 
     def get(self, *segments: str, **parameters: str | int) -> Any:
-        return self._json("GET", segments, params=parameters)
+        query = urlencode(parameters, quote_via=quote)
+        return self._json("GET", segments, query)
 
     def post(self, *segments: str, body: dict[str, Any]) -> Any:
         return self._json("POST", segments, json=body)
@@ -108,8 +109,8 @@ class GitHubClient:
             file.seek(0)
             yield file
 
-    def _json(self, method: str, segments: Sequence[str], **options: Any) -> Any:
-        with self._request(method, segments, **options) as response:
+    def _json(self, method: str, segments: Sequence[str], query: str = "", **options: Any) -> Any:
+        with self._request(method, segments, query, **options) as response:
             body = response.read()
             try:
                 return parse_json(body)
@@ -118,10 +119,11 @@ class GitHubClient:
 
     @contextmanager
     def _request(
-        self, method: str, segments: Sequence[str], **options: Any
+        self, method: str, segments: Sequence[str], query: str = "", **options: Any
     ) -> Iterator[httpx2.Response]:
         """A successful response whose body has not been read yet; raises for any other."""
         path, token = _join(segments), self._token()
+        path = f"{path}?{query}" if query else path  # httpx2 would parse the address once more
         response = self._send(method, path, token, options)
         if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
             response.close()
