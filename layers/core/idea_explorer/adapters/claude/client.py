@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import anthropic
@@ -120,7 +121,7 @@ class Claude:
             # as `messages.create`, but without its types: they take half a second to load, and
             # the events are needed as they came
             return self.client.post(
-                "/v1/messages",
+                _messages_url(self.client.base_url),
                 content=dump_json(make_body(request)),  # much faster than the SDK's own encoder
                 options={"headers": make_headers(request), "timeout": timeout},
                 cast_to=object,
@@ -150,6 +151,12 @@ class Claude:
             finally:
                 message.show()
             return message.build()
+
+
+@cache
+def _messages_url(base: httpx2.URL) -> str:
+    """In full, because the SDK parses a path and what it makes of it."""
+    return str(base.copy_with(raw_path=base.raw_path + b"v1/messages"))
 
 
 def _http_client() -> httpx2.Client:
