@@ -8,7 +8,7 @@ from typing import get_args
 from anthropic.types import Message, RawMessageStreamEvent
 
 import idea_explorer
-from idea_explorer.adapters.http.connections import certificates
+from idea_explorer.adapters.http.clients import certificates
 
 for _module in pkgutil.walk_packages(idea_explorer.__path__, "idea_explorer."):
     if not _module.name.endswith("__main__"):

@@ -3,7 +3,7 @@
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 
-from idea_explorer.adapters.http.connections import _LazyContext, certificates
+from idea_explorer.adapters.http.clients import _LazyContext, certificates
 
 
 def test_clients_share_certificates_that_are_loaded_once_and_when_they_are_used() -> None:

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -106,3 +107,20 @@ def test_alarms_share_one_thread_however_many_are_cancelled(
         alarms.call_later(0.05, lambda: None).cancel()
 
     assert len(started) <= 1
+
+
+def test_an_alarm_is_not_kept_once_it_was_due() -> None:
+    class Large:
+        def time_left(self) -> None:
+            due.set()
+
+    due = threading.Event()
+    alarms = Alarms()
+    large = Large()
+    freed = threading.Event()
+    weakref.finalize(large, freed.set)
+    alarms.call_later(0.01, lambda: None, large.time_left)
+    del large
+
+    assert due.wait(60)
+    assert freed.wait(0.5)  # while the thread waits for another alarm

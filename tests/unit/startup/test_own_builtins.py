@@ -74,17 +74,30 @@ def test_other_modules_import_it_as_ever(user: Any) -> None:
     assert user.whole.value == late_package.value
 
 
-def test_a_client_of_github_loads_nothing_that_only_asynchronous_calls_use() -> None:
-    code = (
-        # these are optional for httpx2, and are here only because tests use them
-        "import sys; sys.modules.update({'trio': None, 'h2': None});"
-        "import idea_explorer.adapters.github.publisher; print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {*done.stdout.split()}
+# these are optional for httpx2, and are here only because tests use them
+WITHOUT_OPTIONAL = "import sys; sys.modules.update({'trio': None, 'h2': None});"
+
+
+def test_a_client_for_pages_loads_nothing_that_only_asynchronous_calls_use() -> None:
+    loaded = loaded_by(f"{WITHOUT_OPTIONAL} import idea_explorer.adapters.http.public")
 
     assert "httpcore2._backends.anyio" in loaded
     assert not {"asyncio", "anyio", "idna"} & loaded
+
+
+def test_a_client_of_github_loads_no_other_http_than_that_of_the_standard_library() -> None:
+    loaded = loaded_by(
+        f"{WITHOUT_OPTIONAL} import idea_explorer.adapters.github.publisher as github;"
+        "github.GitHubClient('a/b', lambda: 't', 'https://api.github.com')"
+    )
+
+    assert "http.client" in loaded
+    assert not {"httpcore2", "h11", "asyncio", "anyio", "idna"} & loaded
+
+
+def loaded_by(code: str) -> set[str]:
+    call = [sys.executable, "-c", f"{code}; print(*sys.modules)"]
+    return {*subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()}
 
 
 def test_a_log_loads_nothing_that_reads_paths_in_events() -> None:

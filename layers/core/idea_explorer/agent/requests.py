@@ -144,7 +144,7 @@ def allow_request(request: ModelRequest, state: State, budget: Budget) -> Allowa
         state.billed,
         searches=count_searches(tools),
         page_tokens=count_page_tokens(tools),
-        first=not state.records,
+        first=not state.has_results,
     )
 
 
@@ -250,7 +250,7 @@ def price_next_step(state: State, budget: Budget) -> float | None:
         request,
         searches=count_searches(request.tools),
         page_tokens=count_page_tokens(request.tools),
-        first=not state.records,
+        first=not state.has_results,
     )
     return _with_our_words(budget, least)
 

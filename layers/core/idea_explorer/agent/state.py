@@ -96,6 +96,19 @@ class State:
                     found.extend(result.record for result in entry.results)
         return [*found, *(r for branch in latest_findings(self.entries) for r in branch.records)]
 
+    @property
+    def has_results(self) -> bool:
+        """Whether there are any `records`, which take longer to list."""
+        for entry in self.entries:
+            match entry:
+                case ModelCallFinished():
+                    if any(block.get("type") in RESULT_TYPES for block in entry.content):
+                        return True
+                case ToolsRan(refused=False) | ApprovalsDecided():
+                    if entry.results:
+                        return True
+        return any(branch.records for branch in latest_findings(self.entries))
+
     @cached_property
     def billed(self) -> list[Usage]:
         """What each call of the run's own model was billed, at most."""

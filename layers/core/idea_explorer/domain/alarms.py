@@ -69,17 +69,24 @@ class Alarms:
             heapq.heappush(self._set, (at, next(self._numbers), alarm))
 
     def _ring(self) -> None:
-        while alarm := self._wait():
-            left = alarm.time_left()
-            if left is None:
-                continue
-            if left > 0:
-                self._set_alarm(alarm, left)
-                continue
-            try:
-                run_in_thread(alarm.ring, name="alarm")
-            except RuntimeError:  # no more threads can be started
-                alarm.ring()
+        while self._ring_next():
+            pass
+
+    def _ring_next(self) -> bool:
+        """Whether there was one. What an alarm refers to may be large, so it is not kept while waiting for
+        the next."""
+        if (alarm := self._wait()) is None:
+            return False
+        if (left := alarm.time_left()) is None:
+            return True
+        if left > 0:
+            self._set_alarm(alarm, left)
+            return True
+        try:
+            run_in_thread(alarm.ring, name="alarm")
+        except RuntimeError:  # no more threads can be started
+            alarm.ring()
+        return True
 
     def _wait(self) -> Alarm | None:
         """The next alarm that is due; None once there was none for a while."""

@@ -9,13 +9,9 @@ from typing import Literal, NamedTuple
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.checks import CheckResult
-from idea_explorer.domain.dangerous_paths import find_danger
-from idea_explorer.domain.diffs import revert_diff, unified_diff
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.paths import RepositoryPath
 from idea_explorer.domain.patterns import lazy_pattern
-from idea_explorer.domain.redaction import mask_secrets
-from idea_explorer.domain.replacements import keep_line_ends
 
 ProposalKind = Literal["edit", "create", "delete", "move", "plan", "checks"]
 # what was done to the file, once a change is approved
@@ -68,6 +64,8 @@ class Proposal(DomainModel, frozen=True):
     @property
     def danger(self) -> str | None:
         """What makes this file dangerous to change; None for an ordinary one."""
+        from idea_explorer.domain.dangerous_paths import find_danger
+
         if danger := find_danger(self.path):
             return danger
         danger = find_danger(self.new_path) if self.new_path else None
@@ -77,6 +75,8 @@ class Proposal(DomainModel, frozen=True):
     def base(self) -> str | None:
         """The file before the change, None for a new one: the diff applied in reverse, and verified by its
         hash. Raises ValueError if that is not known."""
+        from idea_explorer.domain.diffs import revert_diff
+
         if self.base_sha is None:
             return None
         base = revert_diff(self.content, self.diff)
@@ -86,6 +86,8 @@ class Proposal(DomainModel, frozen=True):
 
     def diff_to(self, content: str) -> str:
         """The diff to another content than the proposed one; raises ValueError as above."""
+        from idea_explorer.domain.diffs import unified_diff
+
         return unified_diff(self.path, self.base, content, self.new_path)
 
 
@@ -121,6 +123,8 @@ def _propose(
     description: str,
     new_path: str | None = None,
 ) -> Proposal:
+    from idea_explorer.domain.diffs import unified_diff
+
     return Proposal(
         path=path,
         kind=kind,
@@ -139,6 +143,8 @@ def content_hash(content: str) -> str:
 
 
 def _match_style(old: str, new: str) -> str:
+    from idea_explorer.domain.replacements import keep_line_ends
+
     new = keep_line_ends(old, new)
     if old.startswith(_BOM) and not new.startswith(_BOM):
         new = _BOM + new
@@ -220,6 +226,9 @@ class Approval(DomainModel, frozen=True):
     def masked_diff(self) -> str:
         """The same as a model may see it: both texts are masked as a whole, because a diff may hold a part of
         a key without its beginning."""
+        from idea_explorer.domain.diffs import unified_diff
+        from idea_explorer.domain.redaction import mask_secrets
+
         proposal, base = self.proposal, self.proposal.base
         old = None if base is None else mask_secrets(base)
         new = mask_secrets(self.approved_content)

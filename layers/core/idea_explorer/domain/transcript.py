@@ -6,7 +6,7 @@ prompt, tools and settings, which every request repeats word for word: a change 
 caches and signed thinking.
 """
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -16,7 +16,7 @@ from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.branches import BranchFindings, BranchTask
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.completeness import Framework
-from idea_explorer.domain.json import Block, JsonObject
+from idea_explorer.domain.json import Block, JsonObject, dump_canonical
 from idea_explorer.domain.tools import Passage, ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.usage import Usage
 
@@ -116,7 +116,7 @@ class StoredResult(TranscriptEntry):
 
     @classmethod
     def of(cls, call: ToolCall, result: ToolResult, record: ToolRecord) -> "StoredResult":
-        return cls(
+        stored = cls(
             call_id=call.id,
             name=call.name,
             input=call.input,
@@ -125,6 +125,13 @@ class StoredResult(TranscriptEntry):
             record=record,
             passages=result.passages,
         )
+        stored.__dict__["canonical"] = result.canonical  # as a cached property keeps it
+        return stored
+
+    @cached_property
+    def canonical(self) -> str:
+        """The payload as text. It may be large, so what the tool's result has is used again."""
+        return dump_canonical(self.payload)
 
 
 class PendingCall(TranscriptEntry):

@@ -267,19 +267,18 @@ def _results_for(answer: Sequence[Block], entries: Sequence[AnyEntry]) -> list[B
     results = last.results if isinstance(last, ToolsRan) else ()
     known = {result.call_id: _result_block(result, cited=cited) for result in results}
     called = [str(block.get("id")) for block in answer if block.get("type") == "tool_use"]
-    return [known.get(call_id) or _block(call_id, NOT_RUN, ok=False) for call_id in called]
+    return [
+        known.get(call_id) or _block(call_id, dump_canonical(NOT_RUN), ok=False)
+        for call_id in called
+    ]
 
 
 def _result_block(result: StoredResult, *, cited: bool) -> Block:
     if cited and (found := build_search_results(result)):
         return {"type": "tool_result", "tool_use_id": result.call_id, "content": [*found]}
-    return _block(result.call_id, result.payload, ok=result.record.ok)
+    return _block(result.call_id, result.canonical, ok=result.record.ok)
 
 
-def _block(call_id: str, payload: JsonObject, *, ok: bool) -> Block:
-    block: Block = {
-        "type": "tool_result",
-        "tool_use_id": call_id,
-        "content": dump_canonical(payload),
-    }
+def _block(call_id: str, content: str, *, ok: bool) -> Block:
+    block: Block = {"type": "tool_result", "tool_use_id": call_id, "content": content}
     return block if ok else block | {"is_error": True}

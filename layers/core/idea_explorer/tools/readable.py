@@ -4,13 +4,12 @@ Read in one pass, without building a tree: for a hostile page of 500 KB, a tree 
 and the standard library's older tokenizers take minutes. Here every step advances and only text is kept.
 """
 
-import html
 import re
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from idea_explorer.domain.patterns import lazy_pattern
-from idea_explorer.domain.text import one_line
+from idea_explorer.domain.text import one_line, unescape_html
 from idea_explorer.tools.decoding import SLICE
 
 MAX_TITLE = 300
@@ -220,7 +219,7 @@ def _after(source: str, end: str, start: int) -> int:
 
 def _unescaped(text: str) -> str:
     try:
-        return html.unescape(text)
+        return unescape_html(text)
     except ValueError:
         # a character reference with more digits than Python converts
         return text

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import anthropic
@@ -15,7 +16,8 @@ import httpx2
 
 from idea_explorer.adapters.claude.requests import make_body, make_headers
 from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
-from idea_explorer.adapters.http.connections import certificates
+from idea_explorer.adapters.http.clients import certificates
+from idea_explorer.adapters.http.transport import make_transport
 from idea_explorer.domain import errors
 from idea_explorer.domain.deadline import Deadline
 from idea_explorer.domain.json import dump_json
@@ -119,7 +121,7 @@ class Claude:
             # as `messages.create`, but without its types: they take half a second to load, and
             # the events are needed as they came
             return self.client.post(
-                "/v1/messages",
+                _messages_url(self.client.base_url),
                 content=dump_json(make_body(request)),  # much faster than the SDK's own encoder
                 options={"headers": make_headers(request), "timeout": timeout},
                 cast_to=object,
@@ -151,9 +153,19 @@ class Claude:
             return message.build()
 
 
+@cache
+def _messages_url(base: httpx2.URL) -> str:
+    """In full, because the SDK parses a path and what it makes of it."""
+    return str(base.copy_with(raw_path=base.raw_path + b"v1/messages"))
+
+
 def _http_client() -> httpx2.Client:
     """As the SDK would make it, but with the certificates that all our clients share."""
-    return anthropic.DefaultHttpxClient(verify=certificates(of_environment=True))
+    trusted = certificates(of_environment=True)
+    transport = make_transport(trusted)
+    if transport is None:
+        return anthropic.DefaultHttpxClient(verify=trusted)
+    return anthropic.DefaultHttpxClient(transport=transport)
 
 
 @contextmanager

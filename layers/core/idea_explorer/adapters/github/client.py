@@ -8,16 +8,17 @@ from datetime import UTC, datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx2
 
 from idea_explorer.adapters.github.responses import Repository, parse, unreadable
-from idea_explorer.adapters.http.connections import (
+from idea_explorer.adapters.http.clients import (
     CERTIFICATE_VARIABLES,
     certificates,
     map_httpx_errors,
 )
+from idea_explorer.adapters.http.transport import make_transport
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import parse_json
 from idea_explorer.domain.retry import parse_quota_reset, parse_retry_after
@@ -85,7 +86,8 @@ class GitHubClient:
         return name.partition("/")[0]
 
     def get(self, *segments: str, **parameters: str | int) -> Any:
-        return self._json("GET", segments, params=parameters)
+        query = urlencode(parameters, quote_via=quote)
+        return self._json("GET", segments, query)
 
     def post(self, *segments: str, body: dict[str, Any]) -> Any:
         return self._json("POST", segments, json=body)
@@ -107,8 +109,8 @@ class GitHubClient:
             file.seek(0)
             yield file
 
-    def _json(self, method: str, segments: Sequence[str], **options: Any) -> Any:
-        with self._request(method, segments, **options) as response:
+    def _json(self, method: str, segments: Sequence[str], query: str = "", **options: Any) -> Any:
+        with self._request(method, segments, query, **options) as response:
             body = response.read()
             try:
                 return parse_json(body)
@@ -117,10 +119,11 @@ class GitHubClient:
 
     @contextmanager
     def _request(
-        self, method: str, segments: Sequence[str], **options: Any
+        self, method: str, segments: Sequence[str], query: str = "", **options: Any
     ) -> Iterator[httpx2.Response]:
         """A successful response whose body has not been read yet; raises for any other."""
         path, token = _join(segments), self._token()
+        path = f"{path}?{query}" if query else path  # httpx2 would parse the address once more
         response = self._send(method, path, token, options)
         if response.status_code == 401 and (rotated := self._fetch_rotated_token(token)):
             response.close()
@@ -225,15 +228,17 @@ def _read_environment() -> tuple[str | None, ...]:
 def _share_client(_: tuple[str | None, ...]) -> httpx2.Client:
     """One for all repositories and all runs of a process, so that they use the same connections. It holds
     nothing of them: each request has its own token, and cookies are not kept."""
+    trusted = certificates(of_environment=True)
     try:
         return httpx2.Client(
+            transport=make_transport(trusted),
             timeout=TIMEOUT,
             headers={
                 "Accept": "application/vnd.github+json",
                 "X-GitHub-Api-Version": API_VERSION,
                 "User-Agent": "idea-explorer",
             },
-            verify=certificates(of_environment=True),
+            verify=trusted,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:

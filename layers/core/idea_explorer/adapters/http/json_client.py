@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from idea_explorer.adapters.http.connections import certificates, map_httpx_errors
+from idea_explorer.adapters.http.clients import certificates, map_httpx_errors
 from idea_explorer.domain import errors
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.retry import parse_retry_after

@@ -16,13 +16,13 @@ import httpcore2
 import httpx2
 
 from idea_explorer import __version__
+from idea_explorer.adapters.http.clients import certificates
 from idea_explorer.adapters.http.connections import (
     FETCH_RULES,
     WEBHOOK_RULES,
     AddressRules,
     CheckedBackend,
     Resolver,
-    certificates,
     system_resolver,
 )
 from idea_explorer.adapters.http.decoding import ACCEPT_ENCODING, read_body
