@@ -57,6 +57,9 @@ class Pool:
         self._session = session
         self._hook = session.config.hook
         self._files = deque(self._split(range(len(session.items))))
+        _folder_of(
+            session.config
+        ).getbasetemp()  # the first who asks removes what an earlier run left
         self._workers: dict[Connection, Worker] = {}
         self._started = 0
 
@@ -81,9 +84,7 @@ class Pool:
         for worker in self._workers.values():
             worker.connection.close()
         for worker in self._workers.values():
-            worker.process.join(SECONDS_TO_STOP)
-            worker.process.kill()
-            worker.process.join()
+            _end(worker.process)
 
     def _split(self, positions: Iterable[int]) -> Iterator[list[int]]:
         for _, file in groupby(positions, lambda at: file_of(self._session.items[at].nodeid)):
@@ -115,6 +116,9 @@ class Pool:
                 self._hook.pytest_warning_recorded.call_historic(kwargs=content[0])
             case "failed":
                 raise RuntimeError(content[0])
+            case "done":
+                del self._workers[worker.connection]
+                _end(worker.process)
 
     def _report(self, position: int, reports: Sequence[dict[str, Any]]) -> None:
         config, item = self._session.config, self._session.items[position]
@@ -141,6 +145,12 @@ class Pool:
             self._start()
 
 
+def _end(process: BaseProcess) -> None:
+    process.join(SECONDS_TO_STOP)
+    process.kill()
+    process.join()
+
+
 def _work(
     session: pytest.Session, number: int, connection: Connection, others: list[Connection]
 ) -> None:
@@ -157,9 +167,10 @@ def _work(
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             telling.send()
         session.config._ensure_unconfigure()  # finds what nobody awaited, closed or waited for
+        connection.send(("done",))
     except KeyboardInterrupt:
         session._setupstate.teardown_exact(None)
-    except BrokenPipeError:
+    except (BrokenPipeError, EOFError):
         pass  # nobody listens any more
     except BaseException:
         connection.send(("failed", traceback.format_exc()))
@@ -233,6 +244,11 @@ def _leave_the_terminal(config: pytest.Config) -> None:
 
 
 def _have_own_folder(config: pytest.Config, number: int) -> None:
-    factory: Any = config._tmp_path_factory  # type: ignore[attr-defined]
+    factory = _folder_of(config)
     factory._basetemp = factory.getbasetemp() / f"w{number}"
     factory._basetemp.mkdir(mode=0o700)
+
+
+def _folder_of(config: pytest.Config) -> pytest.TempPathFactory:
+    factory: pytest.TempPathFactory = config._tmp_path_factory  # type: ignore[attr-defined]
+    return factory
