@@ -11,8 +11,7 @@ from subprocess import PIPE
 
 import pytest
 
-from tests.e2e.harness.template import ROOT
-
+ROOT = Path(__file__).parents[3]
 CONFTEST = f"""
 import sys; sys.path.insert(0, {str(ROOT)!r})
 from tests.conftest import pytest_addoption, pytest_runtestloop
