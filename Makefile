@@ -9,9 +9,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Programs start twice as fast if compiled bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests wait more than they compute, for servers and for processes of their own, so two workers for each core and
-# one more keep the cores busy; every worker costs some seconds to load the tests. They run in the order of the
-# folders, which begins with the longest: at the end, short ones keep all workers busy.
+# one more keep the cores busy. They run in the order of the folders, which begins with the longest: at the end,
+# short ones keep all workers busy. tests/workers.py forks them, which is not safe on macOS.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) '*' 2 + 1)
+IN_WORKERS := $(if $(filter Linux,$(shell uname -s)),--workers,-n) $(WORKERS)
 # Of the long ones, these take longest, and no other file has to be loaded than those with a long test.
 LONGEST := $(addprefix tests/,integration/usecases/test_estimates.py integration/project/test_guides.py e2e/test_smoke.py \
 	integration/scripts/test_deploy.py integration/project/test_runbook.py workflow/test_state_machine.py)
@@ -45,7 +46,7 @@ screens: $(DEV) ## Draw the terminal of the README again, from the running progr
 	@$(BIN)/python -m scripts.record_terminal docs/images/terminal.svg
 
 test: $(DEV) ## Run the tests
-	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+	@$(BIN)/pytest $(IN_WORKERS)
 
 long: $(DEV) ## Run the tests that wait, measure, are killed or follow the guides in docs/ to the letter
 	@$(BIN)/pytest -n $(WORKERS) -m 'long and not slow' $(LONG)
@@ -54,7 +55,7 @@ bytecode: $(DEV) ## Compile what the tests import, which saves the first run hal
 	@$(BIN)/pytest --collect-only -qq > /dev/null
 
 check: static ## Everything a commit must pass
-	@$(BIN)/pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest $(IN_WORKERS) --cov --cov-report=term:skip-covered
 
 static: format-check lint types imports ## Everything but the tests
 

@@ -1,7 +1,8 @@
 """How the tests are spread over processes: a file at a time, and all end-to-end tests as one.
 
-What a file's tests share (a server, a repository) is then started once. Groups by pytest-xdist's own mark
-would say the same, but they have no effect since pytest 9.2 keeps the id of a test elsewhere.
+`--workers` forks the processes, and `-n` of pytest-xdist starts them, for a system where it is not safe to
+fork. Groups by pytest-xdist's own mark would say the same as the scheduler here, but have no effect since
+pytest 9.2 keeps the id of a test elsewhere.
 """
 
 import gc
@@ -15,6 +16,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.rows import join_rows
+from tests.workers import file_of, run_in_workers
 
 # The servers of the tests are on this machine, whatever leads out of it.
 for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
@@ -26,12 +28,23 @@ os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
 _SETTINGS = tempfile.TemporaryDirectory(prefix="idea-settings-")
 os.environ["XDG_CONFIG_HOME"] = _SETTINGS.name
 
-ONE_MACHINE = "tests/e2e/"
-
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
     def _split_scope(self, nodeid: str) -> str:
-        return ONE_MACHINE if nodeid.startswith(ONE_MACHINE) else nodeid.partition("::")[0]
+        return file_of(nodeid)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--workers", type=int, default=0, help="run the tests in so many processes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    count = session.config.getoption("workers")
+    if not count or session.config.option.collectonly or session.testsfailed:
+        return None
+    run_in_workers(session, count)
+    return True
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -45,8 +58,8 @@ def pytest_pycollect_makeitem(
     collector: pytest.Module | pytest.Class, name: str, obj: Any
 ) -> pytest.Function | None:
     config = collector.config
-    in_worker = hasattr(config, "workerinput")
-    if not in_worker or any("[" in chosen for chosen in config.args):
+    in_workers = config.getoption("workers") or hasattr(config, "workerinput")
+    if not in_workers or any("[" in chosen for chosen in config.args):
         return None
     return join_rows(collector, name, obj) if collector.istestfunction(obj, name) else None
 

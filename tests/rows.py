@@ -1,7 +1,7 @@
 """The rows of a test as one test, where they need nothing of their own.
 
 Pytest and its workers spend some milliseconds on each test, which is more than most rows of a
-`parametrize` take. In a worker, and so in `make test`, a test that uses no fixture therefore runs all
+`parametrize` take. In workers, and so in `make test`, a test that uses no fixture therefore runs all
 its rows and names those that fail. Without workers (`pytest tests/…`), each row is a test that can be
 chosen.
 """

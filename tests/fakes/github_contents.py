@@ -7,8 +7,9 @@ import posixpath
 from urllib.parse import quote
 
 from tests.fakes.github_call import Call, git_commit
-from tests.fakes.github_git import Change, Entry, Signature
+from tests.fakes.github_git import Entry, Signature
 from tests.fakes.github_refs import refuse_if_protected
+from tests.fakes.github_trees import Change
 from tests.fakes.github_wire import (
     ApiError,
     JsonObject,

@@ -1,8 +1,7 @@
 """Git, driven through its plumbing: what the test server stores is a real repository.
 
-Reads go through one long-lived `git cat-file --batch`; blobs and commits are written as files, trees
-and references by short processes. References move only by compare-and-set, so two writers cannot both
-win.
+Reads go through one long-lived `git cat-file --batch`; objects are written as files, references by short
+processes. References move only by compare-and-set, so two writers cannot both win.
 """
 
 import hashlib
@@ -16,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.github_trees import Change, change_tree
+
 MODES = {
     "100644": "blob",
     "100755": "blob",
@@ -28,6 +29,7 @@ _MANY = 500  # so many blobs are better kept in a pack than as files
 _SHA = re.compile(r"[0-9a-f]{4,40}")
 _UNSAFE_NAME = re.compile(r"[\x00-\x20~^:?*\[\\\x7f]|\.\.|@\{|//|^-|^$")
 _ARCHIVE_CHUNK = 64 * 1024
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _SETTINGS = {
     "core.fsync": "none",
     "core.filesRefLockTimeout": "10000",  # writers queue for a reference instead of failing
@@ -65,15 +67,6 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Change:
-    """What one path becomes; without a sha it goes."""
-
-    path: str
-    mode: str
-    sha: str | None
-
-
-@dataclass(frozen=True)
 class Signature:
     name: str
     email: str
@@ -94,10 +87,12 @@ class GitStore:
 
     @classmethod
     def create(cls, folder: Path, branch: str) -> "GitStore":
-        folder.mkdir(parents=True)
-        store = cls(folder)
-        store.run("init", "--bare", "--quiet", "--template=", f"--initial-branch={branch}")
-        return store
+        """What `git init --bare --template=` leaves."""
+        for inside in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (folder / inside).mkdir(parents=True)
+        (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+        (folder / "config").write_text(_CONFIG)
+        return cls(folder)
 
     def close(self) -> None:
         with self._reading:
@@ -148,6 +143,9 @@ class GitStore:
         found = self.read(sha) if _SHA.fullmatch(sha) and len(sha) == 40 else None
         return found if found and found.kind == kind else None
 
+    def has_blob(self, sha: str) -> bool:
+        return self._path_of(sha).exists() or self.find(sha, "blob") is not None
+
     def resolve(self, name: str) -> str | None:
         """The commit a branch, a tag or a (short) sha stands for."""
         if _UNSAFE_NAME.search(name):
@@ -172,7 +170,7 @@ class GitStore:
         for name in path.split("/") if path else []:
             if here.mode != "040000":
                 return None
-            row = self._rows(here.sha).get(name)
+            row = self.rows_of(here.sha).get(name)
             if row is None:
                 return None
             here = Entry(f"{here.path}/{name}".lstrip("/"), *row)
@@ -185,7 +183,7 @@ class GitStore:
 
     def write_blobs(self, contents: Sequence[bytes]) -> list[str]:
         if len(contents) < _MANY:
-            return [self._write("blob", content) for content in contents]
+            return [self.write_object("blob", content) for content in contents]
         rows = (
             b"blob\nmark :%d\ndata %d\n%b\n" % (number, len(content), content)
             for number, content in enumerate(contents, 1)
@@ -197,6 +195,9 @@ class GitStore:
         return [shas[f":{number}"] for number in range(1, len(contents) + 1)]
 
     def write_tree(self, base: str | None, changes: Sequence[Change]) -> str:
+        return change_tree(self, base, changes) or self.write_tree_by_git(base, changes)
+
+    def write_tree_by_git(self, base: str | None, changes: Sequence[Change]) -> str:
         rows = (
             f"{change.mode} {change.sha}\t{change.path}\0"
             if change.sha
@@ -222,7 +223,7 @@ class GitStore:
         """Written by hand because `commit-tree` would change the message's last line."""
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         lines += [f"author {author}", f"committer {committer}", "", message]
-        return self._write("commit", "\n".join(lines).encode())
+        return self.write_object("commit", "\n".join(lines).encode())
 
     def update_ref(self, ref: str, new: str, old: str | None) -> bool:
         """Move a reference if it still is where the caller saw it; None: if it is still absent."""
@@ -248,11 +249,11 @@ class GitStore:
             while chunk := process.stdout.read(_ARCHIVE_CHUNK):
                 yield chunk
 
-    def _write(self, kind: str, data: bytes) -> str:
+    def write_object(self, kind: str, data: bytes) -> str:
         """An object in a file of its own, as `hash-object -w` leaves it, without a process for it."""
         whole = f"{kind} {len(data)}\0".encode() + data
         sha = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
-        path = self.folder / "objects" / sha[:2] / sha[2:]
+        path = self._path_of(sha)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
@@ -260,7 +261,10 @@ class GitStore:
             Path(file.name).rename(path)
         return sha
 
-    def _rows(self, tree: str) -> dict[str, tuple[str, str]]:
+    def _path_of(self, sha: str) -> Path:
+        return self.folder / "objects" / sha[:2] / sha[2:]
+
+    def rows_of(self, tree: str) -> dict[str, tuple[str, str]]:
         found = self.read(tree)
         data, rows, at = found.data if found else b"", {}, 0
         while at < len(data):

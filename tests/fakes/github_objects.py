@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tests.fakes.github_call import Call, git_commit
-from tests.fakes.github_git import MODES, Change, Entry, GitError, Signature
+from tests.fakes.github_git import MODES, Entry, GitError, Signature
+from tests.fakes.github_trees import Change
 from tests.fakes.github_wire import (
     JsonObject,
     Reply,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tests.fakes.github_git import Change, GitError, GitStore, Signature
+from tests.fakes.github_git import GitError, GitStore, Signature
+from tests.fakes.github_trees import Change
 from tests.fakes.github_wire import JsonObject
 
 Rule = Literal["pull_request", "restricted", "ruleset"]

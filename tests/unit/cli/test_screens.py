@@ -1,12 +1,13 @@
 """The live view of a run on a terminal: what is drawn stays, and lines end between words."""
 
-import time
+import sys
+import threading
 
 import pytest
 
 from idea_explorer.cli import streams
 from idea_explorer.cli.display import ProgressDisplay
-from idea_explorer.cli.screens import Screen, open_screen
+from idea_explorer.cli.screens import TerminalScreen, open_screen
 from idea_explorer.domain.events import EventUsage, MessageEnd, TextDelta
 from tests.fakes.terminal import COLUMNS, LINES, Terminal, show_on_terminal
 
@@ -77,19 +78,35 @@ def test_code_and_nested_items_are_known_for_what_they_are() -> None:
 
 @pytest.mark.usefixtures("columns")
 def test_no_line_is_lost_while_the_view_moves() -> None:
-    lines = [f"line {number} {'w ' * 900}".rstrip() for number in range(LINES - 20)]
+    lines = [f"line {number}" for number in range(LINES - 20)]
 
     def write() -> None:
         streams.prepare()
-        screen: Screen = open_screen()
+        screen = open_screen()
+        assert isinstance(screen, TerminalScreen)
+        done = threading.Event()
+
+        def redraw() -> None:  # as rich does in a thread of its own, but many times as often
+            while not done.is_set():
+                screen._live.refresh()
+
+        redrawing = threading.Thread(target=redraw)
+        redrawing.start()
         for line in lines:
             screen.show_unfinished("one more row")
-            time.sleep(0.002)
             screen.show_unfinished("")
             screen.line(line)
+        done.set()
+        redrawing.join()
         screen.pause()
 
-    assert Terminal().show(show_on_terminal(write)).splitlines() == lines
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(0.000_01)  # so that threads are stopped at every place
+    try:
+        drawn = show_on_terminal(write)
+    finally:
+        sys.setswitchinterval(usual)
+    assert Terminal().show(drawn).splitlines() == lines
 
 
 @pytest.mark.usefixtures("columns")

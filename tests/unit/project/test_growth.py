@@ -279,7 +279,10 @@ def find_patterns() -> Iterator[str]:
     """Every statement of a module that uses `re` or `lazy_pattern`, by its name."""
     for file in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
-        for statement in ast.parse(file.read_text("utf-8")).body:
+        text = file.read_text("utf-8")
+        if not re.search(r"\b(re|lazy_pattern)\b", text):
+            continue  # before a walk through all its nodes
+        for statement in ast.parse(text).body:
             if module != "domain.patterns" and any(_uses_re(n) for n in ast.walk(statement)):
                 yield f"{module.removesuffix('.__init__')}.{_name(statement)}"
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -38,7 +39,8 @@ ENVIRONMENT = {
 }
 
 
-def loaded_by(function: str) -> set[str]:
+@cache
+def loaded_by(function: str) -> frozenset[str]:
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", "import app"],
         cwd=ROOT / "functions" / function,
@@ -47,10 +49,10 @@ def loaded_by(function: str) -> set[str]:
         text=True,
         check=True,
     )
-    return {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
+    return frozenset(line.rpartition("|")[2].strip() for line in ran.stderr.splitlines())
 
 
-def found(loaded: set[str], packages: tuple[str, ...]) -> list[str]:
+def found(loaded: frozenset[str], packages: tuple[str, ...]) -> list[str]:
     within = tuple(f"{package}." for package in packages)
     return [name for name in loaded if name in packages or name.startswith(within)]
 

@@ -19,9 +19,10 @@ _connections: list[str] = []
 
 
 def _count(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in {"socket.connect", "socket.sendto"}:
+        return
     # other tests of this process leave threads that poll servers of theirs
-    ours = threading.current_thread() is threading.main_thread() or _is_resolving()
-    if ours and event in {"socket.connect", "socket.sendto"}:
+    if threading.current_thread() is threading.main_thread() or _is_resolving():
         _connections.append(f"{event} {arguments[1:]}")
 
 
@@ -29,11 +30,14 @@ def _is_resolving() -> bool:
     return threading.current_thread().name == "resolve"
 
 
-sys.addaudithook(_count)
+@pytest.fixture(scope="module")
+def _hook() -> None:
+    """It stays for the rest of the process, where it is called thousands of times a second."""
+    sys.addaudithook(_count)
 
 
 @pytest.fixture
-def connections() -> Iterator[list[str]]:
+def connections(_hook: None) -> Iterator[list[str]]:
     """Every connection that this process opens, as the interpreter itself reports it."""
     _connections.clear()
     yield _connections
