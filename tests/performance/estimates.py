@@ -168,7 +168,7 @@ class Researcher:
         """With sentences that cite. When it is asked for again, the first of them is another."""
         self._cited[0] = _name(self._random)
         begun: Block = {"type": "text", "text": "# Tea\n\n" + "word " * int(self._words) + "\n\n"}
-        return [begun, *(b for name in self._cited for b in _cite(f"Tea sells well in {name}."))]
+        return [begun, *(b for name in self._cited for b in _cite(name))]
 
 
 class Researchers:
@@ -211,12 +211,14 @@ def _name(random: Random) -> str:
     return "".join(random.choices("abcdefghiklmnoprstu", k=8))
 
 
-def _cite(sentence: str) -> list[Block]:
+def _cite(name: str) -> list[Block]:
+    """A sentence in words of its own, so that the judge is asked about it."""
+    sentence = f"Tea sells well in {name}."
     cited: Block = {
         "type": "web_search_result_location",
         "url": PAGE,
         "title": "Tea",
-        "cited_text": sentence,
+        "cited_text": f"In the shops of {name}, tea sells well.",
         "encrypted_index": "",
     }
     return [{"type": "text", "text": sentence, "citations": [cited]}, {"type": "text", "text": " "}]
