@@ -258,8 +258,7 @@ class Settings(DomainModel):
 
     @classmethod
     def _validate(cls, given: Mapping[str, object]) -> dict[str, Any]:
-        """The values of the settings that are given. A validator for all of them takes long to build, and few
-        are ever set."""
+        """Only what is given is validated: a validator for all settings takes long to build."""
         chosen: dict[str, Any] = {
             name: (field.annotation, field)
             for name, field in cls.model_fields.items()
