@@ -4,7 +4,9 @@
 
 Documents of 10 KB, each in a folder with its log, as `idea serve` finds them: building the index once, then
 `POST /similar`, `POST /explorations` and the first search of a run, each when the files need not be looked at
-and when they are, and publishing. All with a new idea each time; the median of several.
+and when they are, and publishing. A search does not wait for that within a minute: it comes as long after the
+last look as the others, as in a run, which looks at the files before it asks the model. All with a new idea
+each time; the median of several.
 
 A run talks to a model in a process of its own, and reads documents of one size. The exponent is the slope of
 the line through the measurements on a logarithmic scale: 1 is linear, 2 quadratic. The conversation is sent

@@ -213,7 +213,7 @@ def test_many_files_are_not_looked_at_at_every_call(
     titles(index)
     documents.texts["new.md"] = "# New\n\nTea."
     at_once = titles(index)
-    clock.pass_time(2.0 + document_index.BACKGROUND_SECONDS)
+    clock.pass_time(2.0 + document_index.SEARCH_BACKGROUND_SECONDS)
 
     assert "New" not in at_once
     assert "New" in titles(index)
@@ -266,6 +266,27 @@ def test_who_asks_often_does_not_wait_while_files_are_looked_at(slow: SlowDocume
     with index._lock:  # until the look has ended
         assert slow.looks == 2
     assert "New" in titles(index)
+
+
+def test_a_search_waits_for_a_look_only_if_the_last_one_was_a_minute_ago(
+    slow: SlowDocuments,
+) -> None:
+    index = DocumentIndex(slow, clock=slow._clock)
+    titles(index)
+    slow.texts["new.md"] = "# New\n\nTea."
+    slow._clock.pass_time(document_index.SEARCH_BACKGROUND_SECONDS)
+    slow.may_go_on.clear()
+
+    assert {found.title for found in index.search("tea", 5)[0]} == {"Tea rooms"}
+    assert not index._is_recent(document_index.AsOf.LATELY)  # similar research would have waited
+    slow.may_go_on.set()
+    with index._lock:  # until the look in the background has ended
+        assert slow.looks == 2
+    assert {found.title for found in index.search("tea", 5)[0]} == {"Tea rooms", "New"}
+
+    slow.texts["newer.md"] = "# Newer\n\nTea."
+    slow._clock.pass_time(document_index.SEARCH_BACKGROUND_SECONDS + 1.0)
+    assert "Newer" in {found.title for found in index.search("tea", 5)[0]}
 
 
 def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(

@@ -1,5 +1,6 @@
 """The index of a folder or repository: brought up to date whenever it is asked, from what has changed."""
 
+import math
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -27,8 +28,12 @@ ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
 LOOKING_SHARE = 1 / 30  # where looking takes longer, because much has changed
 MAX_PAUSE_SECONDS = 1.0  # for that reason, also where a look takes so long that its share is larger
-# A question that comes no later than this after the next look is due does not wait for it.
+# A question that comes no later than this after the next look is due does not wait for it. A search may be
+# answered from documents that are a minute old: the files are looked at when its run begins, and then a model
+# answers for seconds, after which every first search would have to wait.
 BACKGROUND_SECONDS = 1.0
+SEARCH_BACKGROUND_SECONDS = 60.0
+NEVER = -math.inf
 
 T = TypeVar("T")
 
@@ -38,6 +43,7 @@ class AsOf(Enum):
 
     NOW = auto()
     LATELY = auto()  # where there are many files, as of a moment ago
+    LAST_MINUTE = auto()  # where there are many files
     LAST_QUESTION = auto()
 
 
@@ -92,35 +98,36 @@ class DocumentIndex(Queries):
         self._prepare = prepare
         self._lock = threading.Lock()
         self._file: IndexFile | None = None
-        self._look_again_at = 0.0
-        self._recent_until = 0.0
+        self._look_again_at = NEVER
+        # from when on an answer may be out of date; NEVER where each one has to wait for a look
+        self._stale_at = NEVER
 
     def list(self) -> Sequence[DocumentInfo]:
         return self._ask(queries.list_files)
 
     def search(self, query: str, limit: int) -> tuple[Sequence[FoundDocument], int]:
-        return self._ask(lambda db: queries.search(db, query, limit))
+        return self._ask(lambda db: queries.search(db, query, limit), AsOf.LAST_MINUTE)
 
     def add(self, document: str, text: str, now: datetime) -> bool:
         """Nothing to do: the document is found where it was published."""
         return False
 
     def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
-        if as_of is not AsOf.NOW and self._is_recent:
+        if as_of is not AsOf.NOW and self._is_recent(as_of):
             assert self._file is not None
             try:
                 return question(self._file.db)
             except (sqlite3.DatabaseError, DamagedIndexError):
                 pass  # it is built again below
             finally:
-                if as_of is AsOf.LATELY:
+                if as_of is not AsOf.LAST_QUESTION:
                     self._refresh_in_background()
         with self._lock:  # of several who ask at once, one brings it up to date
             return self._refresh_and_ask(question, as_of)
 
-    @property
-    def _is_recent(self) -> bool:
-        return self._clock.monotonic() < self._recent_until
+    def _is_recent(self, as_of: AsOf) -> bool:
+        late = SEARCH_BACKGROUND_SECONDS if as_of is AsOf.LAST_MINUTE else BACKGROUND_SECONDS
+        return self._clock.monotonic() < self._stale_at + late
 
     def _refresh_in_background(self) -> None:
         """Unless somebody is at it, or it need not be done yet."""
@@ -136,7 +143,7 @@ class DocumentIndex(Queries):
             assert self._file is not None
             self._refresh(self._file)
         except Exception:  # noqa: BLE001  the next one who asks finds the same, and is told
-            self._recent_until = 0.0
+            self._stale_at = NEVER
         finally:
             self._lock.release()
 
@@ -147,7 +154,7 @@ class DocumentIndex(Queries):
             identity = f"{__version__} {self._source.identity}"
             self._file = IndexFile(self._path, identity)
         if as_of is AsOf.NOW:
-            self._look_again_at = 0.0
+            self._look_again_at = NEVER
         file = self._file
         for _ in range(ATTEMPTS - 1):
             try:
@@ -155,7 +162,7 @@ class DocumentIndex(Queries):
                     self._refresh(file)
                 return question(file.db)
             except (sqlite3.DatabaseError, DamagedIndexError) as error:
-                self._look_again_at = self._recent_until = 0.0
+                self._look_again_at = self._stale_at = NEVER
                 if is_damage(error):
                     file.reset()
                 else:
@@ -179,9 +186,8 @@ class DocumentIndex(Queries):
 
     def _plan_next_look(self, files: int, began: float) -> None:
         if files <= ALWAYS_LOOKED_AT:
-            self._recent_until = 0.0
+            self._stale_at = NEVER
             return
         now = self._clock.monotonic()
         pause = min((now - began) / LOOKING_SHARE, MAX_PAUSE_SECONDS)
-        self._look_again_at = now + max(files * SECONDS_PER_FILE, pause)
-        self._recent_until = self._look_again_at + BACKGROUND_SECONDS
+        self._look_again_at = self._stale_at = now + max(files * SECONDS_PER_FILE, pause)
