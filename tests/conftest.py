@@ -15,6 +15,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.fakes import forked
 from tests.rows import join_rows
 from tests.workers import file_of, run_in_workers
 
@@ -36,6 +37,11 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=0, help="run the tests in so many processes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("workers") and not config.option.collectonly:
+        forked.start_server()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,6 +80,13 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    config = session.config
+    if config.getoption("workers") or config.option.collectonly:
+        from tests import preload
+
+        preload.list_characters()
+        if config.getoption("workers"):
+            preload.load_types_of_anthropic()
     # What is loaded by now stays loaded. Without this, every full collection visits a million of its objects.
     gc.freeze()

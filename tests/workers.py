@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes import forked
+
 ONE_MACHINE = "tests/e2e/"
 SECONDS_TO_STOP = 10  # for servers and processes that an interrupted test has started
 _forked: Any = get_context("fork")
@@ -159,6 +161,7 @@ def _work(
         other.close()
     try:
         _leave_the_terminal(session.config)
+        forked.share_server()
         _have_own_folder(session.config, number)
         telling = Telling(session.config)
         session.config.pluginmanager.register(telling, "telling")

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
@@ -31,6 +31,19 @@ FORKS.set_forkserver_preload(
 )
 # the code of one that ended can be read once, and starting another reads it too
 _turn = threading.Lock()
+
+
+def start_server() -> None:
+    """Have it load everything now, while this process does something else."""
+    forkserver.ensure_running()
+
+
+def share_server() -> None:
+    """For a fork of the process that has started it. Python would wait for the server as for a child of its
+    own, which it is not."""
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is not None:
+        server.ensure_running = resource_tracker.ensure_running
 
 
 class Program:
