@@ -270,6 +270,7 @@ NOT_MEASURED = {
     "domain.publication._SURROGATE": FIXED,
     "domain.document_fields._DATED": "a path, whose length the file system bounds",
     "domain.tokens._HASH": FIXED,
+    "domain.verification.words._TAKES_BACK": "reads 500 characters of each place",
     "domain.tokens._OWNER": FIXED,
     "observability.spans._TRACE_HEADER": FIXED,
     "tools.code.parsing.treesitter._MODIFIERS": FIXED,
