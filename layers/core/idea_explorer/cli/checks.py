@@ -165,7 +165,7 @@ def _check_folder(settings: Settings) -> Iterator[CheckResult]:
         return
     folder = settings.research_dir.resolve()
     if missing := missing_github_variable(settings):
-        text = f"{missing} is not set, so GitHub is not used, but the folder {folder}"
+        text = f"{missing} is not set, so the folder {folder} is used instead of GitHub"
         yield CheckResult("problem", "repository", text, f"export {missing}=…")
     else:
         text = f"the folder {folder}; for GitHub, set GITHUB_TOKEN and GITHUB_REPOSITORY"
@@ -179,7 +179,7 @@ def _count_documents(paths: Sequence[str], where: str) -> CheckResult:
     count = sum(path.lower().endswith(READABLE) for path in paths)
     if count:
         return CheckResult("ok", "research", f"{pluralize(count, 'document')} {where}")
-    text = f"no documents that can be read yet {where}"
+    text = f"no readable documents yet {where}"
     return CheckResult("note", "research", text, 'idea explore "IDEA"')
 
 

@@ -21,6 +21,10 @@ SHORT = httpx2.Timeout(0.2)
 Serve = Callable[[socket.socket], None]
 
 
+def respond(*headers: bytes) -> bytes:
+    return b"\r\n".join([b"HTTP/1.1 200 OK", *headers, b"", b""])
+
+
 @contextmanager
 def server(serve: Serve, context: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serves each connection in a thread of its own, then closes it."""
@@ -90,7 +94,15 @@ def client(make: Callable[[ssl.SSLContext], httpx2.BaseTransport]) -> Iterator[h
         ([b"HTTP/1.1 200 OK\r\n\r\nuntil it is closed"], b"until it is closed"),
         ([b"HTTP/1.0 200 OK\r\ncontent-length: 3\r\n\r\n", b"o", b"ld"], b"old"),
         ([b"HTTP/1.1 100 Continue\r\n\r\n", OK], b"ok"),
+        ([b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n", OK], b"ok"),
+        ([b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nlink: a\r\n\r\n" + OK], b"ok"),
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
+        ([b"HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"], b""),
+        ([respond(b"content-length: 2", b"content-length: 2"), b"ok"], b"ok"),
+        (
+            [respond(b"content-length: 9", b"transfer-encoding: chunked"), b"1\r\na\r\n0\r\n\r\n"],
+            b"a",
+        ),
     ],
 )
 def test_a_body_is_read_however_it_ends(
@@ -101,7 +113,10 @@ def test_a_body_is_read_however_it_ends(
 
 
 def test_a_response_has_its_headers_and_reason(client: httpx2.Client) -> None:
-    head = b"HTTP/1.1 404 Gone Fishing\r\nX-Name: caf\xe9\r\nset-cookie: a\r\nset-cookie: b\r\n"
+    head = (
+        b"HTTP/1.1 404 Gone Fishing\r\nX-Name: caf\xe9 \r\nset-cookie: a\r\nset-cookie: b\r\n"
+        b"x-utf8: \xc3\x85se\r\nx-folded: one\r\n \ttwo\r\n"
+    )
     with server(send(head + b"content-length: 0\r\n\r\n")) as url:
         response = client.get(url)
 
@@ -109,6 +124,8 @@ def test_a_response_has_its_headers_and_reason(client: httpx2.Client) -> None:
     assert response.http_version == "HTTP/1.1"
     assert response.headers["x-name"] == "café"
     assert response.headers.get_list("set-cookie") == ["a", "b"]
+    assert dict(response.headers.raw)[b"x-utf8"].decode() == "Åse"
+    assert response.headers["x-folded"] == "one two"
 
 
 def test_what_has_arrived_is_not_held_back(client: httpx2.Client) -> None:
@@ -155,6 +172,8 @@ def test_the_request_is_sent_as_it_is(client: httpx2.Client) -> None:
         (send(CHUNKED, b"9\r\nshort"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"2\r\nab\r\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"no number\r\n"), httpx2.RemoteProtocolError),
+        (send(b"HTTP/1.1 103 Early Hints\r\n\r\n"), httpx2.RemoteProtocolError),
+        (send(b"HTTP/1.1 101 Switching\r\n\r\n"), httpx2.RemoteProtocolError),
     ],
 )
 def test_a_failure_is_named_as_httpx2_does(
@@ -164,6 +183,36 @@ def test_a_failure_is_named_as_httpx2_does(
         client.get(url, timeout=SHORT)
 
     assert raised.type is error
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-len",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n",
+        respond(b"no colon", b"content-length: 2"),
+        respond(b"content-length : 2"),
+        respond(b": no name", b"content-length: 2"),
+        respond(b"x-name: a\rcontent-length: 2"),
+        respond(b"x-name: a\0b", b"content-length: 2"),
+        respond(b"content-length: 2", b"content-length: 3"),
+        respond(b"content-length: 2, 3"),
+        respond(b"content-length: -2"),
+        respond(b"content-length: +2"),
+        respond(b"content-length: 0_2"),
+        respond(b"content-length: two"),
+        respond(b"transfer-encoding: gzip, chunked"),
+        respond(b"transfer-encoding: identity", b"content-length: 2"),
+        respond(b"transfer-encoding: chunked", b"transfer-encoding: chunked"),
+    ],
+)
+def test_a_head_that_leaves_the_body_in_doubt_is_an_error(
+    client: httpx2.Client, head: bytes
+) -> None:
+    body = b"ok" if head.endswith(b"\r\n\r\n") else b""
+    with server(send(head + body)) as url, pytest.raises(httpx2.RemoteProtocolError):
+        client.get(url)
 
 
 def test_a_server_that_cannot_be_reached_is_a_connect_error(client: httpx2.Client) -> None:
@@ -180,9 +229,63 @@ def test_a_server_that_cannot_be_reached_is_a_connect_error(client: httpx2.Clien
         client.get("ftp://127.0.0.1/")
 
 
-def test_a_header_that_cannot_be_sent_is_refused_here(client: httpx2.Client) -> None:
+@pytest.mark.parametrize("value", ["Bearer a\nb", "Bearer a\r\n b", "Bearer a\0b"])
+def test_a_header_that_cannot_be_sent_is_refused_here(client: httpx2.Client, value: str) -> None:
     with server(send(OK)) as url, pytest.raises(httpx2.LocalProtocolError):
-        client.get(url, headers={"Authorization": "Bearer a\nb"})
+        client.get(url, headers={"Authorization": value})
+
+
+def test_an_error_does_not_quote_the_header_that_cannot_be_sent() -> None:
+    transport = Http11Transport(ssl.create_default_context())
+    with (
+        server(send(OK)) as url,
+        httpx2.Client(transport=transport) as http,
+        pytest.raises(httpx2.LocalProtocolError) as raised,
+    ):
+        http.get(url, headers={"Authorization": "Bearer secret\n"})
+
+    assert "Authorization" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_what_cannot_be_the_name_of_a_host_is_a_connect_error() -> None:
+    transport = Http11Transport(ssl.create_default_context())
+    with httpx2.Client(transport=transport) as http, pytest.raises(httpx2.ConnectError):
+        http.get(f"http://{'a' * 64}.example/")
+
+
+def test_a_body_of_unknown_length_is_sent_in_chunks(client: httpx2.Client) -> None:
+    received: list[bytes] = []
+
+    def serve(connected: socket.socket) -> None:
+        data = b""
+        while not data.endswith(b"0\r\n\r\n"):
+            data += connected.recv(65_536)
+        received.append(data)
+        connected.sendall(OK)
+
+    with server(serve) as url:
+        client.post(url, content=iter([b"ab", b"cd"]))
+
+    head, _, body = received[0].partition(b"\r\n\r\n")
+    assert b"\r\ntransfer-encoding: chunked" in head.lower()
+    assert body in (b"4\r\nabcd\r\n0\r\n\r\n", b"2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n")
+
+
+def test_a_large_body_may_take_longer_than_the_timeout_of_a_write(client: httpx2.Client) -> None:
+    size = 30_000_000
+
+    def serve(connected: socket.socket) -> None:
+        received = 0
+        while received < size:
+            received += len(connected.recv(300_000))
+            time.sleep(0.006)  # over half a second for all of it
+        connected.sendall(OK)
+
+    with server(serve) as url:
+        response = client.post(url, content=b"x" * size, timeout=httpx2.Timeout(5.0, write=0.3))
+
+    assert response.content == b"ok"
 
 
 def test_a_refusal_before_the_whole_request_was_read_is_a_response(client: httpx2.Client) -> None:
@@ -210,6 +313,51 @@ def test_a_connection_is_used_again_until_the_server_closes_it(client: httpx2.Cl
         assert client.get(url).content == b"ok"
 
     assert served == [2, 2, 1]
+
+
+def test_a_connection_is_not_used_again_after_a_body_that_cannot_be_read(
+    client: httpx2.Client,
+) -> None:
+    connections: list[int] = []
+
+    def serve(connected: socket.socket) -> None:
+        connections.append(0)
+        while connected.recv(65_536):
+            connections[-1] += 1
+            connected.sendall(CHUNKED + b"no number\r\n" if connections == [1] else OK)
+
+    with server(serve) as url:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            client.get(url)
+        assert client.get(url).content == b"ok"
+
+    assert connections == [1, 1]
+
+
+def test_a_connection_on_which_more_arrives_than_was_asked_for_is_not_used_again(
+    tmp_path: Path,
+) -> None:
+    """TLS has read all of it, so the system says that there is nothing to read. httpx2's own transport
+    would take it for the next response."""
+    file = self_signed(tmp_path / "server.pem", "server.example")
+    of_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    of_server.load_cert_chain(file)
+    trusting = ssl.create_default_context(cafile=file)
+    connections: list[socket.socket] = []
+
+    def serve(connected: socket.socket) -> None:
+        connections.append(connected)
+        while connected.recv(65_536):
+            connected.sendall(OK + b"x" * 16_000)
+
+    with (
+        server(serve, of_server) as url,
+        httpx2.Client(transport=Http11Transport(trusting)) as client,
+    ):
+        assert client.get(url).content == b"ok"
+        assert client.get(url).content == b"ok"
+
+    assert len(connections) == 2
 
 
 def test_another_thread_can_end_a_stream(client: httpx2.Client) -> None:

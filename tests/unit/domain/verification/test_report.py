@@ -51,6 +51,14 @@ def test_a_sentence_that_its_source_has_word_for_word_is_supported_and_no_model_
     assert verdicts == [("supported", "rule", True), ("unchecked", "", False)]
 
 
+def test_a_sentence_that_one_of_its_sources_takes_back_is_for_a_model_to_judge() -> None:
+    other = "https://tea.example/corrections"
+    evidence = [*EVIDENCE, make_passage(other, "Tea sales rose by 12 % in 2024. This was wrong.")]
+    report = f"Tea sales rose by 12 % in 2024. ([a]({TEA}), [b]({other}))"
+    (claim,) = check_by_rule(report, Passages(evidence, []))
+    assert (claim.verdict, claim.is_final) == ("unchecked", False)
+
+
 def test_a_title_with_a_link_to_its_source_is_no_claim() -> None:
     report = f"Read:\n\n- [Tea report]({TEA})\n\nSales rose by 12%. [Tea report]({TEA})"
     claims = check_by_rule(report, Passages(EVIDENCE, []))

@@ -4,7 +4,11 @@ import pytest
 
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import find_unsupported
-from idea_explorer.domain.verification.words import has_sentence, remove_emphasis
+from idea_explorer.domain.verification.words import (
+    has_sentence,
+    remove_emphasis,
+    states_sentence,
+)
 
 NUMBERS = (
     "Hopp had 9,412 drivers and sales of $1.25bn; 13–16 % of rides were shared, one in five pooled."
@@ -210,6 +214,38 @@ def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> Non
     assert not has_sentence("5 % left.", "It is not so that approx. 5 % left.")
     assert not has_sentence("Sales rose by 5 %.", passage)
     assert not has_sentence("Sales rose by 5 % in 2024", passage)
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "# Five myths about tea\n\nMany know them.\n\n- Tea cures cancer.",
+        "## Myths\n\nTea cures cancer.",
+        "It is not so that\nTea cures cancer. We looked.",
+        "What the sellers say:\n\n- It is old.\n- Tea cures cancer.",
+        "What the sellers say:\nTea cures cancer.",
+        "Many repeat one line. Tea cures cancer. This is wrong.",
+        "Does it help? Tea cures cancer. No, it does not.",
+        "Tea cures cancer. is what they print.",
+        "Irrtümer über Tee. Tea cures cancer.",
+    ],
+)
+def test_a_sentence_that_its_source_takes_back_is_not_stated(passage: str) -> None:
+    assert not states_sentence("Tea cures cancer. ([a](b.md))", passage)
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "Tea is old. Tea sells. It is cheap.",
+        "# Tea\n\nTea sells.",
+        "# Tea\nTea sells.\nIt is cheap.",
+        "It is old.\nTea sells.",
+        "# Results\n\n- It is old.\n- Tea sells.",
+    ],
+)
+def test_a_sentence_that_stands_by_itself_is_stated(passage: str) -> None:
+    assert states_sentence("Tea sells. ([a](b.md))", passage)
 
 
 def test_emphasis_and_links_do_not_tell_a_sentence_from_its_source() -> None:

@@ -15,7 +15,10 @@ from urllib.request import getproxies
 
 import httpx2
 
+from idea_explorer.adapters.http.response import HEADER_VALUE, StrictResponse
+
 READ_BYTES = 65_536
+WRITE_BYTES = 65_536  # that the server has to take before the timeout; a large body may take longer
 IDLE_SECONDS = 5.0  # after which a connection is not used again; as httpx2 has it
 # the anthropic SDK's: a connection that is silent for a minute is probed, and is dead after five more
 KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}
@@ -49,10 +52,9 @@ class Http11Transport(httpx2.BaseTransport):
         except BaseException:
             connection.close()
             raise
-        headers = response.headers.raw_items()
         return httpx2.Response(
             response.status,
-            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            headers=_list_headers(response),
             stream=_Body(response, connection, partial(self._put_back, origin, connection)),
             extensions={
                 "http_version": b"HTTP/1.0" if response.version == 10 else b"HTTP/1.1",
@@ -97,13 +99,14 @@ class Http11Transport(httpx2.BaseTransport):
             connection = client.HTTPConnection(host, port or client.HTTP_PORT, timeout=seconds)
         else:
             raise httpx2.UnsupportedProtocol(f"{scheme}:// is not HTTP.")
+        connection.response_class = StrictResponse
         try:
             connection.connect()
             connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for name, value in KEEP_ALIVE.items():
                 if option := getattr(socket, name, None):  # not every system has them
                     connection.sock.setsockopt(socket.IPPROTO_TCP, option, value)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
             connection.close()
             kind = httpx2.ConnectTimeout if isinstance(error, TimeoutError) else httpx2.ConnectError
             raise kind(str(error)) from error
@@ -122,6 +125,7 @@ class _Body(httpx2.SyncByteStream):
         self._response = response
         self._connection = connection
         self._put_back = put_back
+        self._is_complete = False
 
     def __iter__(self) -> Iterator[bytes]:
         response = self._response
@@ -134,9 +138,10 @@ class _Body(httpx2.SyncByteStream):
             raise _map_error(error) from error
         if response.length:
             raise httpx2.RemoteProtocolError("The server closed the connection too early.")
+        self._is_complete = True
 
     def close(self) -> None:
-        if self._response.isclosed() and not self._response.will_close:
+        if self._is_complete and not self._response.will_close:
             self._put_back()
         else:
             self._response.close()
@@ -145,11 +150,18 @@ class _Body(httpx2.SyncByteStream):
 
 def _send(connection: client.HTTPConnection, request: httpx2.Request) -> None:
     target = request.url.raw_path.decode("ascii")
+    for name, value in request.headers.raw:
+        if not HEADER_VALUE.fullmatch(value):  # which may be a secret
+            raise httpx2.LocalProtocolError(
+                f"The value of {name.decode('latin-1')} cannot be sent."
+            )
     try:
         connection.putrequest(request.method, target, skip_host=True, skip_accept_encoding=True)
         for name, value in request.headers.raw:
             connection.putheader(name, value)
-        connection.endheaders(request.read() or None)
+        connection.endheaders()
+        for piece in _split_body(request):
+            connection.send(piece)
     except TimeoutError as error:
         raise httpx2.WriteTimeout(str(error)) from error
     except OSError:
@@ -158,14 +170,32 @@ def _send(connection: client.HTTPConnection, request: httpx2.Request) -> None:
         raise httpx2.LocalProtocolError(str(error)) from error
 
 
+def _split_body(request: httpx2.Request) -> Iterator[bytes | memoryview]:
+    body = memoryview(request.read())
+    is_chunked = "transfer-encoding" in request.headers
+    for start in range(0, len(body), WRITE_BYTES):
+        piece = body[start : start + WRITE_BYTES]
+        yield b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) if is_chunked else piece
+    if is_chunked:
+        yield b"0\r\n\r\n"
+
+
 def _receive(connection: client.HTTPConnection) -> client.HTTPResponse:
     try:
-        response = connection.getresponse()
+        return connection.getresponse()
     except (OSError, client.HTTPException) as error:
         raise _map_error(error) from error
-    if response.status < 200:
-        raise httpx2.RemoteProtocolError(f"The server sent nothing after status {response.status}.")
-    return response
+
+
+def _list_headers(response: client.HTTPResponse) -> list[tuple[bytes, bytes]]:
+    """A value that goes on in the next line is one line here."""
+    return [
+        (
+            name.encode("latin-1"),
+            " ".join(line.strip(" \t\r") for line in value.split("\n")).encode("latin-1"),
+        )
+        for name, value in response.headers.raw_items()
+    ]
 
 
 def _map_error(error: OSError | client.HTTPException) -> httpx2.TransportError:
@@ -177,6 +207,8 @@ def _map_error(error: OSError | client.HTTPException) -> httpx2.TransportError:
 
 def _is_readable(connected: socket.socket) -> bool:
     """Of an idle connection: whether the server has closed it, or sent what nobody asked for."""
+    if isinstance(connected, ssl.SSLSocket) and connected.pending():
+        return True
     poll = select.poll()
     poll.register(connected, select.POLLIN)
     return bool(poll.poll(0))

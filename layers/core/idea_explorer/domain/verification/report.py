@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
@@ -22,6 +22,7 @@ from idea_explorer.domain.verification.words import (
     plain_text,
     remove_emphasis,
     remove_links,
+    states_sentence,
 )
 
 if TYPE_CHECKING:
@@ -91,9 +92,15 @@ class Passages:
     def have_sentence(self, sentence: str, targets: Iterable[str]) -> bool:
         """Whether one of these sources has the sentence word for word. This loads and reads none of what the
         rules need."""
-        return any(
-            has_sentence(sentence, self._remove_emphasis(key)) for key in self._keys(targets)
-        )
+        return any(has_sentence(sentence, text) for text in self._plain_texts(targets))
+
+    def state_sentence(self, sentence: str, targets: Iterable[str]) -> bool:
+        """Whether one that has it says so itself, and none of them takes it back."""
+        having = [text for text in self._plain_texts(targets) if has_sentence(sentence, text)]
+        return bool(having) and all(states_sentence(sentence, text) for text in having)
+
+    def _plain_texts(self, targets: Iterable[str]) -> Iterator[str]:
+        return map(self._remove_emphasis, self._keys(targets))
 
     def _keys(self, targets: Iterable[str]) -> tuple[str, ...]:
         return tuple(key for key in dict.fromkeys(map(self.key, targets)) if key in self._texts)
@@ -125,9 +132,9 @@ class Passages:
 def check_by_rule(
     report: str, passages: Passages, out_of_time: Callable[[], bool] = lambda: False
 ) -> list[Claim]:
-    """The cited sentences of a report. One that its source has word for word is supported. Any other that no
-    rule objects to is unchecked: whether the rest of it follows from its passages is for a model to say. So
-    are those that there is no time for."""
+    """The cited sentences of a report. One that its source states word for word is supported. Any other that
+    no rule objects to is unchecked: whether it follows from its passages is for a model to say. So are those
+    that there is no time for."""
     claims: list[Claim] = []
     for cited in find_cited_sentences(report):
         if passages.is_reference(cited.text, cited.targets):
@@ -135,9 +142,10 @@ def check_by_rule(
         readable = passages.count_readable(cited.targets)
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         if passages.have_sentence(cited.text, cited.targets):
-            claim = claim.model_copy(
-                update={"verdict": "supported", "judge": "rule", "is_final": True}
-            )
+            if passages.state_sentence(cited.text, cited.targets):
+                claim = claim.model_copy(
+                    update={"verdict": "supported", "judge": "rule", "is_final": True}
+                )
         elif readable and not out_of_time():
             claim = _apply_rules(claim, passages.read(cited.targets))
         claims.append(claim)
