@@ -200,8 +200,10 @@ def test_it_waits_across_a_restart_of_everything_and_writes_once(
     machine: Machine, over_code: Options, minds: Minds, repo: Repository
 ) -> None:
     """Every process of ours ends, thrice. What stands for AWS's services stays, as they do in the cloud:
-    moto keeps its state in memory, and would lose it."""
-    with machine.stack(over_code) as stack, client_of(stack, "ada") as ada:
+    moto keeps its state in memory, and would lose it. The second restart may end the function that the
+    message of the decision was delivered to: it is then delivered again, here after seconds."""
+    impatient = replace(over_code, visibility_seconds=5)
+    with machine.stack(impatient) as stack, client_of(stack, "ada") as ada:
         asked = waiting(stack, ada, minds, repo, "restarted")
 
         stack.restart()

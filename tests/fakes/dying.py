@@ -1,5 +1,6 @@
 """Transcripts of a worker that dies."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ class KilledError(BaseException):
 
 
 class DyingTranscripts:
-    """Their worker dies before such a record is stored, with all that goes with it, or `after` that."""
+    """Their worker dies before such a record is stored, with all that goes with it, or `after` that.
+    Only the thread that opened the transcript raises KilledError: another, which flushes it from time to
+    time, has nobody who would catch it."""
 
     def __init__(
         self, inner: Transcripts, dies_at: Callable[[Exploration], bool], *, after: bool = False
@@ -36,6 +39,9 @@ class _Dying:
         self._dies_at = dies_at
         self._after = after
         self._record: Exploration | None = None
+        self._is_dead = False
+        self._lock = threading.Lock()
+        self._worker = threading.get_ident()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -51,8 +57,10 @@ class _Dying:
         self._store(self._inner.flush)
 
     def _store(self, store: Callable[[], None]) -> None:
-        dies = self._record is not None and self._dies_at(self._record)
-        if not dies or self._after:
-            store()
-        if dies:
+        with self._lock:
+            was_dead = self._is_dead
+            self._is_dead |= self._record is not None and self._dies_at(self._record)
+            if not self._is_dead or (self._after and not was_dead):
+                store()
+        if self._is_dead and threading.get_ident() == self._worker:
             raise KilledError

@@ -60,10 +60,10 @@ def test_a_server_starts_without_the_clients_that_only_some_calls_use() -> None:
 
 # Modules of ours and patterns that are compiled, with a little room. Each module costs half a millisecond to
 # two, and each pattern half a millisecond: what is over the limit should be loaded by the calls that use it.
-# Python 3.11 compiles two more of its own than 3.13.
+# Python 3.11 compiles up to four more of its own than 3.13.
 MAX_LOADED = {
     "printing help": (15, 13),
-    "an exploration without a key": (157, 37),
+    "an exploration without a key": (157, 39),
     "an exploration with a key": (165, 118),
     "an exploration without a key, to its end": (232, 97),
 }
