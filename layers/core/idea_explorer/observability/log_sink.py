@@ -6,6 +6,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.event_json import sent_fields
 from idea_explorer.domain.events import (
     ErrorEvent,
     PlanAccepted,
@@ -42,10 +43,10 @@ class LogSink:
                     fields["wasRetried"] = True
                 self._info("tool_call", step=event.record.step, **fields)
             case StepFinished():
-                usage = event.usage.model_dump(by_alias=True)
+                usage = sent_fields(event.usage)
                 self._info("step_finished", step=event.step, cost=event.cost, **usage)
             case ReportVerified():
-                usage = event.usage.model_dump(by_alias=True)
+                usage = sent_fields(event.usage)
                 self._info("report_verified", cost=event.cost, **usage)
             case PlanAccepted():
                 asked = event.plan.sub_questions
