@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,7 @@ def _summarize(exploration: Exploration) -> JsonObject:
         "toolCalls": len(stats.tool_calls),
         "toolErrors": sum(not record.ok for record in stats.tool_calls),
         "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
-        **({"verification": stats.verification.model_dump()} if stats.verification else {}),
+        **({"verification": asdict(stats.verification)} if stats.verification else {}),
         "stopReason": stats.stop_reason,
         "errorCode": run.receipt.code if run.receipt else None,
     }
