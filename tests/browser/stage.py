@@ -95,9 +95,11 @@ class Stage(Serving):
         self.api.emit(exploration, *events)
 
 
-def called(number: int, name: str, given: JsonObject, output: JsonObject) -> list[AnyEvent]:
+def called(
+    number: int, name: str, given: JsonObject, output: JsonObject
+) -> tuple[ToolCallStart, ToolCallEnd]:
     record = ToolRecord(name=name, duration_ms=12, ok=True)
-    return [
+    return (
         ToolCallStart(tool_call_id=f"call-{number}", tool_name=name, input=given),
         ToolCallEnd(
             tool_call_id=f"call-{number}",
@@ -106,7 +108,7 @@ def called(number: int, name: str, given: JsonObject, output: JsonObject) -> lis
             output=output,
             record=record,
         ),
-    ]
+    )
 
 
 def failed(number: int, name: str, given: JsonObject, error: str) -> list[AnyEvent]:

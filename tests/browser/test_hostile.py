@@ -1,12 +1,14 @@
 """Nothing that a model, a page or a file says runs in the browser of who looks at it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from idea_explorer.domain.diffs import unified_diff
+from idea_explorer.domain.events import AnyEvent
+from idea_explorer.domain.json import JsonObject
 from tests.browser.driver import Browser
 from tests.browser.payloads import PAYLOADS
 from tests.browser.stage import TOKEN, Stage, begun, called, failed, proposed, said, step
@@ -109,9 +111,8 @@ def test_tool_results_files_and_citations(watched: Browser, stage: Stage) -> Non
             (payload, {payload: payload, "deep": {"onload": payload}}),
         ]
         name, output = outputs[n % len(outputs)]
-        events = called(
-            n, name, {"query": payload, "nested": {"x": payload}}, {"ok": True, **output}
-        )
+        given: JsonObject = {"query": payload, "nested": {"x": payload}}
+        events: Sequence[AnyEvent] = called(n, name, given, {"ok": True, **output})
         if n % 10 == 9:
             events = failed(n, name, {"path": payload}, payload)
         stage.tell(exploration, [*events, said(payload)])

@@ -1,5 +1,6 @@
 """The live view: text as it streams, tools in words, the plan, branches, and the end of a run."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -107,10 +108,7 @@ def test_the_questions_of_a_run_without_branches_are_ticked_as_it_looks_into_the
     going = stage.running(idea="A box for beekeepers", depth="standard")
 
     started, ended = called(1, "web_search", {"query": "hives"}, {"results": []})
-    asked = [
-        started.model_copy(update={"tool_call_id": f"call-{number}", "question": number})
-        for number in (1, 2)
-    ]
+    asked = [replace(started, tool_call_id=f"call-{number}", question=number) for number in (1, 2)]
     stage.tell(going, [begun(going), PlanAccepted(plan=PLAN), asked[0], ended, asked[1]])
     tab.sign_in(stage.url, TOKEN)
     tab.go(f"#/x/{going.id}")
@@ -125,8 +123,8 @@ def test_a_question_is_looked_into_when_its_last_open_call_has_ended(
 ) -> None:
     going = stage.running(idea="A box for beekeepers", depth="standard")
     started, ended = called(1, "web_search", {"query": "hives"}, {"results": []})
-    other = {"tool_call_id": "call-2"}
-    asked = [started.model_copy(update={"question": 3} | more) for more in ({}, other)]
+    first = replace(started, question=3)
+    asked = [first, replace(first, tool_call_id="call-2")]
     same = SubQuestion(question=QUESTIONS[0])
     plan = Plan(sub_questions=(same, same, SubQuestion(question=QUESTIONS[1])))
 
@@ -140,7 +138,7 @@ def test_a_question_is_looked_into_when_its_last_open_call_has_ended(
     tab.go(f"#/x/{going.id}")
     tab.sees("One is left.", "#timeline")
     assert ticks() == ["open", "open", "running"]
-    stage.tell(going, [ended.model_copy(update=other)])
+    stage.tell(going, [replace(ended, tool_call_id="call-2")])
     tab.until(lambda: ticks() == ["open", "open", "searched"], "the end of both calls")
     assert not tab.complaints()
 

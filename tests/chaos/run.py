@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
@@ -105,7 +105,10 @@ def _billed(before: dict[str, object], after: dict[str, object]) -> Usage:
 
     first, last = total(before), total(after)
     return Usage(
-        **{name: getattr(last, name) - getattr(first, name) for name in Usage.model_fields}
+        **{
+            field.name: getattr(last, field.name) - getattr(first, field.name)
+            for field in fields(Usage)
+        }
     )
 
 

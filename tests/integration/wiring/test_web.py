@@ -9,6 +9,7 @@ import pytest
 from idea_explorer.agent.toolset import Toolset
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import new_id
+from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.transcript import AnyEntry, Opening
 from idea_explorer.observability.logging import SilentLog
@@ -98,8 +99,8 @@ def test_domains_place_and_filtering_reach_both_tools(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("declared", ["web_fetch", "http_fetch", None])
 def test_a_run_keeps_what_it_began_with(tmp_path: Path, declared: str | None) -> None:
-    named = [{"name": declared}] if declared else []
-    opening = Opening.model_validate({"model_id": "m", "system": [], "tools": named, "content": []})
+    named: list[JsonObject] = [{"name": declared}] if declared else []
+    opening = Opening(model_id="m", system=[], tools=named, content=[])
 
     tools = tools_of(tmp_path, entries=[opening], has_research=True)
 

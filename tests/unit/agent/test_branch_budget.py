@@ -1,5 +1,6 @@
 """A run and all of its branches together never cost more than the run may."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ class Spender(DeepModel):
             self.requests.append(request)
         if not number:
             output = self.plan_tokens or request.max_tokens
-            plan = usage.model_copy(update={"output_tokens": output, "searches": 0})
+            plan = replace(usage, output_tokens=output, searches=0)
             reply = calls(("write_plan", plan_of(*self.questions)), usage=plan)
         elif (question := question_of(request)) and not request.writing:
             read = f"{number}.md" if question in self.calls else "tea.md"

@@ -1,5 +1,7 @@
 """A report is read once, although it is verified and then stored."""
 
+from dataclasses import replace
+
 from idea_explorer.agent.state import State
 from idea_explorer.agent.verification import ReportReader
 from idea_explorer.domain.tools import Passage
@@ -27,9 +29,7 @@ def test_a_report_that_was_verified_is_not_read_again() -> None:
 
 def test_another_report_and_one_with_more_sources_are_read() -> None:
     reader = ReportReader()
-    known = OPENING.model_copy(
-        update={"passages": [Passage(source="notes.md", title="", sha256="")]}
-    )
+    known = replace(OPENING, passages=[Passage(source="notes.md", title="", sha256="")])
     first, _ = reader.read(REPORT, State([OPENING, ANSWER]))
     other, _ = reader.read(f"{REPORT} More.", State([OPENING, ANSWER]))
     again, _ = reader.read(REPORT, State([OPENING, ANSWER, ANSWER]))

@@ -1,5 +1,7 @@
 """The progress of a run, line by line."""
 
+from dataclasses import replace
+
 import pytest
 
 from idea_explorer.cli.display import ProgressDisplay
@@ -101,7 +103,7 @@ def test_words_are_shown_as_they_come_and_lines_stay_if_they_are_wanted(
 
 def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[str]) -> None:
     display = ProgressDisplay(PlainScreen())
-    call = CALL.model_copy(update={"tool_call_id": "2-a", "branch": 2})
+    call = replace(CALL, tool_call_id="2-a", branch=2)
     events: list[RunEvent] = [
         BranchStarted(branch=2, question="Who drinks tea?"),
         call,
@@ -120,7 +122,7 @@ def test_the_lines_of_a_branch_carry_its_number(capsys: pytest.CaptureFixture[st
 def test_a_call_is_shown_with_the_question_that_it_looks_into(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ProgressDisplay(PlainScreen()).emit(CALL.model_copy(update={"question": 3}))
+    ProgressDisplay(PlainScreen()).emit(replace(CALL, question=3))
     assert capsys.readouterr().err == "  → list_research (question 3)\n"
 
 

@@ -1,5 +1,7 @@
 """Where citations lead, and the passages that the report shows."""
 
+from pydantic import TypeAdapter
+
 from idea_explorer.domain.citations import check_citations, collect_quotes
 from idea_explorer.domain.cited_sources import CitedDocument, find_target
 from idea_explorer.domain.json import Block, document_block
@@ -150,4 +152,4 @@ def test_a_page_that_could_not_be_opened_is_a_failed_call() -> None:
 
 
 def test_evidence_of_before_still_loads() -> None:
-    assert Passage.model_validate({"source": "a", "sha256": "0"}).read_on == ""
+    assert TypeAdapter(Passage).validate_python({"source": "a", "sha256": "0"}).read_on == ""

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
+from idea_explorer.domain.event_json import dump_event, event_schemas, parse_event, sent_fields
 from idea_explorer.domain.events import (
     AnyEvent,
     BranchFinished,
@@ -16,15 +17,12 @@ from idea_explorer.domain.events import (
     StatusChanged,
     StepFinished,
     ToolCallEnd,
-    dump_event,
-    event_schemas,
-    parse_event,
 )
 from idea_explorer.domain.tools import ToolRecord
 
 PAGE = Path(__file__).parents[3] / "docs" / "events.md"
 USAGE = EventUsage(input_tokens=1, output_tokens=2, cache_read_tokens=0, cache_write_tokens=0)
-ZEROS = json.dumps(dict.fromkeys(USAGE.model_dump(by_alias=True), 0))
+ZEROS = json.dumps(dict.fromkeys(sent_fields(USAGE), 0))
 SCHEMAS: dict[str, Any] = event_schemas("#/$defs/{model}")
 SENT: list[AnyEvent] = [
     StepFinished(step=1, usage=USAGE, cost=None, stop_reason="end_turn", blocks=[{"type": "text"}]),

@@ -5,7 +5,8 @@ import pytest
 from pydantic import JsonValue
 
 from idea_explorer.api.http import ApiResponse
-from idea_explorer.domain.events import ToolCallStart, dump_event
+from idea_explorer.domain.event_json import dump_event
+from idea_explorer.domain.events import ToolCallStart
 from idea_explorer.domain.json import (
     MAX_DEPTH,
     Block,

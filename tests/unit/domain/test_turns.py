@@ -1,7 +1,6 @@
 """Messages that are built while the transcript grows are those that are built from all of it."""
 
 import pytest
-from pydantic import JsonValue
 
 from idea_explorer.domain import turns
 from idea_explorer.domain.json import JsonObject, json_size
@@ -42,8 +41,8 @@ def _result(name: str) -> StoredResult:
     )  # fmt: skip
 
 
-SYSTEM: list[JsonValue] = [_text("You research.")]
-TOOLS: list[JsonValue] = [{"name": "read_research", "description": "Liest für dich."}]
+SYSTEM: list[JsonObject] = [_text("You research.")]
+TOOLS: list[JsonObject] = [{"name": "read_research", "description": "Liest für dich."}]
 ENTRIES: list[AnyEntry] = [
     Opening(
         model_id="m", system=[*SYSTEM], tools=[*TOOLS], content=[_text("Tea")], new_effort="low"
@@ -67,7 +66,7 @@ def test_every_step_of_a_conversation_has_the_messages_of_the_whole() -> None:
         grown = conversation.follow(ENTRIES[:count])
         assert [*grown.turns] == build_messages(ENTRIES[:count])
         assert grown.size == sum(map(json_size, grown.turns))
-        assert grown.fixed_size == json_size(SYSTEM) + json_size(TOOLS)
+        assert grown.fixed_size == json_size([*SYSTEM]) + json_size([*TOOLS])
 
 
 def test_what_was_handed_out_stays_as_it_was() -> None:

@@ -1,5 +1,7 @@
 """What the log says of a run that has ended."""
 
+from dataclasses import asdict
+
 import pytest
 
 from idea_explorer.domain.branches import Branch
@@ -26,7 +28,7 @@ def finished(stats: Stats, **fields: object) -> dict[str, object]:
 def test_only_a_run_that_was_verified_has_counts_of_it() -> None:
     counts = Verification(supported=2, unsupported=1)
 
-    assert finished(Stats(verification=counts))["verification"] == counts.model_dump()
+    assert finished(Stats(verification=counts))["verification"] == asdict(counts)
     assert "verification" not in finished(Stats())
 
 

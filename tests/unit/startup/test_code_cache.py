@@ -3,6 +3,7 @@
 import errno
 import marshal
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,6 +42,26 @@ assert get_type_hints(Line) == {"points": list[Point]}
 assert Point(1) == Point(1, 0) < Point(2) and repr(Point(1)) == "Point(x=1, y=0)"
 print(len(compiled))
 """
+COMPILE_PATTERN = """
+import re, idea_explorer
+from idea_explorer.domain.patterns import lazy_pattern
+
+compiled = []
+parse = re._parser.parse
+re._parser.parse = lambda *given: compiled.append(given) or parse(*given)
+number = lazy_pattern("(?P<digit>[0-9])", re.IGNORECASE)
+assert number.findall("a1b2") == ["1", "2"]
+print(len(compiled))
+"""
+PATTERNS: list[tuple[Any, int]] = [
+    (r"(?P<key>\w+)\s*=\s*(?P<value>[^;]*)(;)?", 0),
+    (r"^(straße|ÉCOLE|[а-я]{2,5})$", re.IGNORECASE | re.MULTILINE),
+    (r"(?x) a  b  # comment", 0),
+    (r"(a)|(?:b(?P<last>c))++", 0),
+    ("\ud800|\\Z", 0),
+    (rb"GIF8[79]a[^\0]{0,6}\0", re.DOTALL),
+]
+TEXTS = ("key = value; k=", "straSSE\nécole\nДОМ", "ab AB", "a bcbc", "\ud800", "")
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +85,56 @@ def run(code: str, prefix: Path, **variables: str) -> str:
 def test_what_one_process_compiles_the_next_one_does_not(tmp_path: Path) -> None:
     assert int(run(DEFINE, tmp_path)) >= 2
     assert run(DEFINE, tmp_path) == "0"
+
+
+def test_a_pattern_that_one_process_compiles_the_next_one_does_not(tmp_path: Path) -> None:
+    assert run(COMPILE_PATTERN, tmp_path) == "1"
+    assert run(COMPILE_PATTERN, tmp_path) == "0"
+
+
+@pytest.mark.parametrize(("pattern", "flags"), PATTERNS)
+def test_a_kept_pattern_is_the_one_that_re_compiles(
+    tmp_path: Path, pattern: Any, flags: int
+) -> None:
+    path, expected = tmp_path / "code", re.compile(pattern, flags)
+    first = CodeCache(str(path))
+    found = [first.pattern(pattern, flags)]
+    first.save()
+    found.append(CodeCache(str(path)).pattern(pattern, flags))
+
+    assert len(entries(path)) == 1
+    texts = [t if isinstance(pattern, str) else t.encode(errors="ignore") for t in TEXTS]
+    for kept in found:
+        assert kept == expected  # by its flags, its program and its text
+        assert (kept.groups, kept.groupindex) == (expected.groups, expected.groupindex)
+        for text in texts:
+            matches = [
+                [(m.span(), m.lastgroup) for m in p.finditer(text)] for p in (kept, expected)
+            ]
+            assert matches[0] == matches[1]
+
+
+def test_other_flags_are_another_pattern(tmp_path: Path) -> None:
+    cache = CodeCache(str(tmp_path / "code"))
+
+    assert not cache.pattern("a", 0).search("A")
+    assert cache.pattern("a", re.IGNORECASE).search("A")
+    cache.save()
+    again = CodeCache(str(tmp_path / "code"))
+    assert not again.pattern("a", 0).search("A")
+    assert again.pattern("a", re.IGNORECASE).search("A")
+
+
+@pytest.mark.parametrize("stored", [1, (), (0, [99, 99], 0, {}, ()), ("a", "b", "c", "d", "e")])
+def test_an_entry_that_is_not_a_pattern_is_compiled_again(tmp_path: Path, stored: Any) -> None:
+    path = tmp_path / "code"
+    cache = CodeCache(str(path))
+    cache.pattern("a+", 0)
+    cache.save()
+    (key,) = entries(path)
+    code_cache._write(str(path), {key: marshal.dumps(stored)})
+
+    assert CodeCache(str(path)).pattern("a+", 0) == re.compile("a+")
 
 
 def test_nothing_is_written_where_python_writes_no_bytecode(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Which addresses http_fetch opens, by what the transcript says."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,13 +36,12 @@ FOUND, LISTED, NAMED = (
 )
 
 
-def opening(idea: str = f"Read {NAMED}, and bare.example/q too", **fields: object) -> Opening:
+def opening(idea: str = f"Read {NAMED}, and bare.example/q too", **fields: Any) -> Opening:
     text = (
         f"Today is 2026-11-16.\n\n<idea>\n{idea}\n</idea>\n\nThe files: https://file-name.example/"
     )
     content: list[Block] = [{"type": "text", "text": text}]
-    given = {"model_id": "m", "system": [], "tools": [], "content": content, **fields}
-    return Opening.model_validate(given)
+    return replace(Opening(model_id="m", system=[], tools=[], content=content), **fields)
 
 
 def searched(url: str = FOUND) -> ModelCallFinished:

@@ -1,6 +1,7 @@
 """Going on from an exploration of any toolset, wherever that one ended."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_the_requests_of_a_conversation_are_kept_apart_from_its_answers(desk: De
     assert find_request_texts(begun) == [
         "What is 6 * 7?", "Of https://user.example/", "And twice that?", "And half?",
     ]  # fmt: skip
-    older = begun.model_copy(update={"requests": None})
+    older = replace(begun, requests=None)
     assert find_request_texts(older) == find_request_texts(begun)
 
 

@@ -12,6 +12,7 @@ from idea_explorer.adapters.offline import OfflineModel
 from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.domain.approvals import Approval
 from idea_explorer.domain.errors import InvalidRequestError
+from idea_explorer.domain.event_json import dump_event
 from idea_explorer.domain.events import (
     ApprovalRequested,
     PlanAccepted,
@@ -112,7 +113,7 @@ def test_a_call_says_which_question_of_the_plan_it_looks_into(tmp_path: Path) ->
     seen = planning.bench.seen.of(ToolCallStart)
     started = [event for event in seen if isinstance(event, ToolCallStart)]
     assert [event.question for event in started] == [None, None, 2]
-    assert '"question":2' in started[-1].model_dump_json(by_alias=True, exclude_none=True)
+    assert '"question":2' in dump_event(started[-1])
 
 
 def test_a_quick_run_has_no_plan(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,7 @@ def test_a_run_that_waits_for_a_decision_replays_up_to_there() -> None:
 
 def test_a_proposal_that_was_another_than_the_call_is_reported() -> None:
     changed = [
-        entry.model_copy(update={"pending": entry.pending[:1]})
-        if isinstance(entry, ToolsRan)
-        else entry
+        replace(entry, pending=entry.pending[:1]) if isinstance(entry, ToolsRan) else entry
         for entry in proposals()
     ]
     assert "RunTools" in replay(changed).divergence

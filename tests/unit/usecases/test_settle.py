@@ -1,6 +1,7 @@
 """Closing what ended without saying so, from its last checkpoint."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class World:
                 duration_ms=5,
             )
         )
-        transcript.append(asked.model_copy(update={"step": 2}))
+        transcript.append(replace(asked, step=2))
         return exploration
 
     def with_report(self) -> Exploration:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -18,7 +19,8 @@ from idea_explorer.domain.errors import (
     UnavailableError,
     UnreadableRecordError,
 )
-from idea_explorer.domain.events import AnyEvent, ToolCallEnd, dump_event
+from idea_explorer.domain.event_json import dump_event
+from idea_explorer.domain.events import AnyEvent, ToolCallEnd
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import is_id
 from idea_explorer.domain.json import JsonObject, dump_json, json_size
@@ -149,16 +151,20 @@ def no_such_approval(approval_id: str) -> MissingError:
 def dump_stored_event(event: AnyEvent) -> str:
     """The event as JSON. What is too large is cut and marked: the output of a tool, which the transcript has
     in full, and any field of an event that would not fit into an item."""
-    output = event.output if isinstance(event, ToolCallEnd) else None
-    # a document that was read is not written out only to be measured
-    data = "" if output and _is_long(output) else dump_event(event)
-    if output and (not data or _size(data) > MAX_OUTPUT_BYTES):
-        data = dump_event(event.model_copy(update={"output": _shorten_output(output)}))
+    data = _dump_call_end(event) if isinstance(event, ToolCallEnd) else dump_event(event)
     limit = MAX_EVENT_BYTES // 2
     while _size(data) > MAX_EVENT_BYTES:
         fields: dict[str, JsonValue] = json.loads(dump_event(event))
         data = _to_json({name: _truncate(value, limit) for name, value in fields.items()})
         limit //= 2
+    return data
+
+
+def _dump_call_end(event: ToolCallEnd) -> str:
+    # a document that was read is not written out only to be measured
+    data = "" if event.output and _is_long(event.output) else dump_event(event)
+    if event.output and (not data or _size(data) > MAX_OUTPUT_BYTES):
+        return dump_event(replace(event, output=_shorten_output(event.output)))
     return data
 
 

@@ -1,6 +1,7 @@
 """A new conversation with the request and the evidence, for one that is too long or too expensive."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN, MIN_EVIDENCE_TOKENS, WRITE_TOKENS, Budget
 from idea_explorer.agent.prompts import prompt
@@ -99,7 +100,7 @@ def gather_passages(state: State) -> Iterator[Passage]:
         if key not in seen:
             seen.add(key)
             quoted = "\n".join(quotes.get(passage.source, ()))
-            yield passage if passage.text else passage.model_copy(update={"text": quoted})
+            yield passage if passage.text else replace(passage, text=quoted)
 
 
 def _quotes(state: State) -> dict[str, dict[str, None]]:

@@ -1,6 +1,7 @@
 """Requests to the model: how they are built, priced and retried, and the instructions we add to them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -237,8 +238,7 @@ def refuse_tools(state: State) -> ToolsRan:
     step, result = state.steps, ToolResult.failure("not_run", prompt("no_more_tools"))
     record = ToolRecord(name="", duration_ms=0, ok=False, error_type="not_run", step=step)
     results = tuple(
-        StoredResult.of(call, result, record.model_copy(update={"name": call.name}))
-        for call in state.calls()
+        StoredResult.of(call, result, replace(record, name=call.name)) for call in state.calls()
     )
     return ToolsRan(step=step, results=results, refused=True)
 

@@ -28,13 +28,13 @@ def fit_searches(opening: Opening, budget: Budget, most: int) -> Opening:
     for first in (False, True):
         for count, pages in _shares(most, count_pages(opening.tools)):
             tools = limit_searches(opening.tools, count, pages)
-            fit = opening.model_copy(update={"tools": tools})
+            fit = replace(opening, tools=tools)
             request = build_request(State([fit]), writing=False)
             read = count_page_tokens(tools)
             allowance = budget.allow(request, (), searches=count, page_tokens=read, first=first)
             if allowance.max_tokens >= WRITE_TOKENS:
                 return fit
-    return opening.model_copy(update={"tools": limit_searches(opening.tools, 1, 0)})
+    return replace(opening, tools=limit_searches(opening.tools, 1, 0))
 
 
 def next_gathering(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from idea_explorer.domain.deadline import Deadline
@@ -106,7 +106,7 @@ class StreamWatcher:
         unseen = max(0, len(self._searches) - self._usage.searches)
         pages = len(self._fetches) * self.page_tokens
         found = Usage(input_tokens=unseen * self.search_tokens + pages, searches=unseen)
-        return self._usage.model_copy(update={"output_tokens": capped}) + found
+        return replace(self._usage, output_tokens=capped) + found
 
     def begin(self, system: Sequence[Block], messages: Sequence[JsonObject]) -> None:
         self._emit(AnswerStarted(step=self.step, system=system, messages=messages))

@@ -5,7 +5,7 @@ What fails here never costs the report: sentences without a verdict are counted 
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from idea_explorer.agent.budget import BYTES_PER_TOKEN, VERIFICATION_USD, estimate_tokens
 from idea_explorer.agent.prompts import prompt
@@ -182,17 +182,12 @@ def _decide(claim: Claim, question: Question, given: Answer) -> Claim:
     that answer it."""
     if question.objection and not given.refutes(question):
         agrees = given.verdict == "unsupported"
-        return claim.model_copy(update={"judge": "model"}) if agrees else claim
+        return replace(claim, judge="model") if agrees else claim
     passage = ""
     if given.verdict == "unsupported":
         passage = cut_excerpt("\n".join(question.passages), question.sentence, MAX_SAID)
-    return claim.model_copy(
-        update={
-            "verdict": given.verdict,
-            "judge": "model",
-            "reason": given.reason,
-            "passage": passage,
-        }
+    return replace(
+        claim, verdict=given.verdict, judge="model", reason=given.reason, passage=passage
     )
 
 

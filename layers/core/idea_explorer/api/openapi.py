@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 from idea_explorer import __version__
 from idea_explorer.api.http import ERROR_TYPES, QUOTA_SPENT, ErrorResponse
 from idea_explorer.api.routes import ROUTES, Content, Route
-from idea_explorer.domain.events import event_schemas
+from idea_explorer.domain.event_json import event_schemas
 from idea_explorer.domain.json import JsonObject
 
 SCHEMAS = "#/components/schemas/{model}"

@@ -1,5 +1,6 @@
 """The branches of a deep run: questions of its plan, each researched by an exploration of its own."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from idea_explorer.domain.base import DomainModel
@@ -29,7 +30,8 @@ class BranchRun(DomainModel, frozen=True):
     deadline_seconds: int
 
 
-class BranchTask(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchTask:
     """One question, and what the run that researches it may use. None is no limit."""
 
     number: int
@@ -41,7 +43,8 @@ class BranchTask(DomainModel, frozen=True):
     seconds: int
 
 
-class BranchFindings(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchFindings:
     """What a branch ended with, over all of its runs. `text` is empty where it found no answer."""
 
     number: int

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
-
-from idea_explorer.domain.base import DomainModel
 
 Verdict: TypeAlias = Literal["supported", "partly", "unsupported", "unchecked"]
 
 
-class Claim(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
     """A cited sentence, word for word as the report has it, and the verdict on it."""
 
     text: str
@@ -22,19 +22,24 @@ class Claim(DomainModel, frozen=True):
     passage: str = ""  # of an unsupported one: what its source says about it
 
 
-class Excerpt(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
     """What a source says nearest to a claim. Strangers wrote it: data."""
 
     target: str  # of the claim's link
     text: str
 
 
-class ExplainedClaim(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedClaim:
+    """A claim with what its sources say about it."""
+
     claim: Claim
     excerpts: tuple[Excerpt, ...] = ()
 
 
-class Verification(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
     """How many cited sentences of a report have which verdict."""
 
     supported: int = 0
@@ -56,4 +61,4 @@ class Verification(DomainModel, frozen=True):
         return self.total - self.unchecked
 
     def __str__(self) -> str:
-        return ", ".join(f"{count} {name}" for name, count in self.model_dump().items())
+        return ", ".join(f"{count} {name}" for name, count in asdict(self).items())

@@ -1,20 +1,18 @@
 """The events of a run: a closed set, from which the log, metrics, history and live view are made.
 
-Fields are named as the live view sends them. Fields marked `exclude` are for the log, metrics and spans
-and are never sent.
+Fields are named as the live view sends them, in camelCase (`event_json.py`). Those marked `UNSENT` are for
+the log, metrics and spans.
 """
 
-import json
 import math
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, SkipValidation, TypeAdapter
+from pydantic import ConfigDict, Field, SkipValidation
 from pydantic.alias_generators import to_camel
 
 from idea_explorer.domain.approvals import ApprovalOutcome
-from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ErrorCode
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, JsonObject
@@ -28,33 +26,56 @@ Count: TypeAlias = Annotated[int, Field(ge=0)]
 Cost: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]  # in dollars
 
 
-class StreamEvent(DomainModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+UNSENT = Field(exclude=True)
 
 
+def sent_name(field: str) -> str:
+    return to_camel(field.rstrip("_"))  # as in `from_`: `from` is a Python keyword
+
+
+class StreamEvent:
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(alias_generator=sent_name, populate_by_name=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventUsage(StreamEvent):
-    input_tokens: int = Field(ge=0)
-    output_tokens: int = Field(ge=0)
-    cache_read_tokens: int = Field(ge=0)
-    cache_write_tokens: int = Field(ge=0)
+    """Billed tokens, as events name them."""
+
+    input_tokens: Count
+    output_tokens: Count
+    cache_read_tokens: Count
+    cache_write_tokens: Count
 
     @classmethod
     def of(cls, usage: Usage) -> "EventUsage":
-        return cls(**usage.model_dump(exclude={"searches"}))
+        return cls(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+        )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageStart(StreamEvent):
+    """A run begins, or goes on after a resume."""
+
     type: Literal["message_start"] = "message_start"
     message_id: str
     conversation_id: str
-    model_id: str = Field(default="", exclude=True)
+    model_id: Annotated[str, UNSENT] = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextDelta(StreamEvent):
+    """A part of the text that the model writes."""
+
     type: Literal["text_delta"] = "text_delta"
     content: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingDelta(StreamEvent):
     """A part of the summary of the model's thinking: progress, never part of a report."""
 
@@ -62,17 +83,23 @@ class ThinkingDelta(StreamEvent):
     content: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStart(StreamEvent):
+    """A tool is called, with these arguments."""
+
     type: Literal["tool_call_start"] = "tool_call_start"
     tool_call_id: str
     tool_name: str
     input: JsonObject
     branch: Count | None = None  # that made the call; None: the run itself
     question: Count | None = None  # of the plan, by its number, that the call looks into
-    during_answer: bool = Field(default=False, exclude=True)  # run by Anthropic
+    during_answer: Annotated[bool, UNSENT] = False  # run by Anthropic
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallEnd(StreamEvent):
+    """A tool call has ended with a result."""
+
     type: Literal["tool_call_end"] = "tool_call_end"
     tool_call_id: str
     summary: str
@@ -80,29 +107,36 @@ class ToolCallEnd(StreamEvent):
     duration_ms: Count | None = None
     output: JsonObject | None = None
     branch: Count | None = None
-    record: ToolRecord = Field(exclude=True)
+    record: Annotated[ToolRecord, UNSENT]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallError(StreamEvent):
+    """A tool call has failed."""
+
     type: Literal["tool_call_error"] = "tool_call_error"
     tool_call_id: str
     error: str
     retryable: bool
     was_retried: bool
     branch: Count | None = None
-    record: ToolRecord = Field(exclude=True)
+    record: Annotated[ToolRecord, UNSENT]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepFinished(StreamEvent):
+    """An answer of the model is complete."""
+
     type: Literal["step_finished"] = "step_finished"
     step: Count
     usage: EventUsage
     cost: Cost | None = None
     duration_ms: Count | None = None
-    stop_reason: str = Field(default="", exclude=True)
-    blocks: SkipValidation[Sequence[Block]] = Field(default=(), exclude=True)  # the whole answer
+    stop_reason: Annotated[str, UNSENT] = ""
+    blocks: Annotated[SkipValidation[Sequence[Block]], UNSENT] = ()  # the whole answer
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanAccepted(StreamEvent):
     """The plan that the run follows from here on. `edited`: a person changed what the model wrote."""
 
@@ -111,6 +145,7 @@ class PlanAccepted(StreamEvent):
     edited: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BranchStarted(StreamEvent):
     """A question of the plan is researched by an exploration of its own. Its tool calls carry its number."""
 
@@ -119,6 +154,7 @@ class BranchStarted(StreamEvent):
     question: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BranchFinished(StreamEvent):
     """May come twice for the same branch, after a crash."""
 
@@ -129,7 +165,10 @@ class BranchFinished(StreamEvent):
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(StreamEvent):
+    """A change waits for a person's decision."""
+
     type: Literal["approval_requested"] = "approval_requested"
     approval_id: str
     tool_call_id: str
@@ -142,30 +181,41 @@ class ApprovalRequested(StreamEvent):
     danger: str | None = None  # why approving it needs a confirmation of its own
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalDecided(StreamEvent):
+    """A person has decided on a change, or the time for that is over."""
+
     type: Literal["approval_decided"] = "approval_decided"
     approval_id: str
     decision: ApprovalOutcome
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatusChanged(StreamEvent):
+    """The exploration has another status."""
+
     type: Literal["status_changed"] = "status_changed"
-    # `from` is a Python keyword
-    from_: Status = Field(alias="from")
+    from_: Status
     to: Status
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd(StreamEvent):
+    """A run ends or waits; its usage so far."""
+
     type: Literal["message_end"] = "message_end"
     usage: EventUsage
-    outcome: str = Field(default="", exclude=True)
-    stop_reason: str = Field(default="", exclude=True)
-    error: str = Field(default="", exclude=True)
-    error_code: ErrorCode | None = Field(default=None, exclude=True)
+    outcome: Annotated[str, UNSENT] = ""
+    stop_reason: Annotated[str, UNSENT] = ""
+    error: Annotated[str, UNSENT] = ""
+    error_code: Annotated[ErrorCode | None, UNSENT] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorEvent(StreamEvent):
+    """A run has failed."""
+
     type: Literal["error"] = "error"
     code: ErrorCode
     message: str
@@ -191,7 +241,8 @@ AnyEvent: TypeAlias = Annotated[
 ]
 
 
-class RetryScheduled(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryScheduled:
     """A failed model call will be retried, or, as step 0, a failed look at the repository. Only for
     listeners in this process: it is never sent or stored, because the live view's events are a closed
     set."""
@@ -210,29 +261,33 @@ class RetryScheduled(DomainModel, frozen=True):
         return f"{one_line(self.reason, 160).rstrip('.')}. Trying again {after} ({tries})."
 
 
-class AnswerStarted(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStarted:
     """A model call starts, with this input. The events of an earlier call without a `step_finished` no
     longer count. Never sent or stored, as above."""
 
     step: int
-    system: SkipValidation[Sequence[Block]] = ()
-    messages: SkipValidation[Sequence[JsonObject]] = ()
+    system: Sequence[Block] = ()
+    messages: Sequence[JsonObject] = ()
 
 
-class RunFinished(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
     """A run reached its final status. For the log; the history has `status_changed`."""
 
     exploration: Exploration
 
 
-class ReportVerified(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportVerified:
     """A model has judged the report, or failed to. For log and metrics: it is no step of the run."""
 
     usage: EventUsage
     cost: float
 
 
-class WebhookGivenUp(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookGivenUp:
     """The webhook of a run will not be sent again. For log and metrics; the record has the delivery."""
 
     error: str
@@ -241,35 +296,3 @@ class WebhookGivenUp(DomainModel, frozen=True):
 RunEvent: TypeAlias = (
     AnyEvent | RetryScheduled | AnswerStarted | RunFinished | ReportVerified | WebhookGivenUp
 )
-
-
-@cache  # slow to build, and most functions only write single events
-def _adapter() -> TypeAdapter[AnyEvent]:
-    return TypeAdapter(AnyEvent)
-
-
-def parse_event(data: str) -> AnyEvent:
-    """Parse an event as it was sent; raises ValidationError for an unknown type or a value that no event
-    has. Fields that are never sent are empty."""
-    event = json.loads(data)
-    if isinstance(event, dict) and event.get("type") in {"tool_call_end", "tool_call_error"}:
-        event["record"] = ToolRecord(
-            name="", duration_ms=event.get("durationMs", 0), ok=event["type"] == "tool_call_end"
-        )
-    return _adapter().validate_python(event)
-
-
-def event_schemas(ref_template: str) -> JsonObject:
-    """JSON Schemas of the events as they are sent, by name; `Event` is any of them."""
-    event = _adapter().json_schema(mode="serialization", ref_template=ref_template)
-    schemas: dict[str, JsonObject] = {**event.pop("$defs"), "Event": event}
-    for schema in schemas.values():
-        sent, required = schema.get("properties"), schema.get("required")
-        if isinstance(sent, dict) and "type" in sent and isinstance(required, list):
-            schema["required"] = ["type", *required]  # it has a default, and is always sent
-    return {**schemas}
-
-
-def dump_event(event: AnyEvent) -> str:
-    """The event as the live view sends it, without optional fields that are None."""
-    return event.model_dump_json(by_alias=True, exclude_none=True)

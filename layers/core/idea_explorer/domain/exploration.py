@@ -79,7 +79,7 @@ class Exploration(DomainModel, frozen=True):
             if isinstance(record.get("run"), int):
                 renamed["run"] = "number"
             record = {renamed.get(name, name): value for name, value in record.items()}
-        return nest(record, {"run": Run, "publication": Publication})
+        return nest(record, {"run": Run.model_fields, "publication": Publication.model_fields})
 
     @property
     def model_name(self) -> ModelName:

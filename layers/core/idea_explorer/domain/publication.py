@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain, count
 
@@ -176,5 +176,5 @@ def _log_entry(exploration: Exploration, path: str, now: datetime) -> JsonObject
         "outputPath": path,
     }
     if stats.verification:
-        entry["verification"] = stats.verification.model_dump()
+        entry["verification"] = asdict(stats.verification)
     return entry

@@ -1,10 +1,11 @@
 """One run of an exploration: its cost, its outcome and how to resume it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Literal
 
-from pydantic import AliasChoices, BaseModel, Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.branches import BranchRun
@@ -32,20 +33,18 @@ NO_PLAN = "plan_not_accepted"  # why a run stopped whose plan a person wanted to
 RESUMABLE: frozenset[Status] = frozenset({"partial", "timed_out", "failed", "cancelled"})
 
 
-def nest(record: object, parts: Mapping[str, type[BaseModel]]) -> object:
+def nest(record: object, parts: Mapping[str, Collection[str]]) -> object:
     """A flat record with the fields of each part gathered under the part's name."""
-    if not isinstance(record, dict) or all(
-        record.keys().isdisjoint(part.model_fields) for part in parts.values()
-    ):
+    if not isinstance(record, dict) or all(map(record.keys().isdisjoint, parts.values())):
         return record
     flat = dict(record)
     for name, part in parts.items():
-        fields = {key: flat.pop(key) for key in part.model_fields if key in flat}
+        found = {key: flat.pop(key) for key in part if key in flat}
         known = flat.get(name, {})
-        if fields and not isinstance(known, dict):
-            raise ValueError(f"{', '.join(fields)}: belong to '{name}', which is given as well")
-        if fields:
-            flat[name] = {**fields, **known}
+        if found and not isinstance(known, dict):
+            raise ValueError(f"{', '.join(found)}: belong to '{name}', which is given as well")
+        if found:
+            flat[name] = {**found, **known}
     return flat
 
 
@@ -71,12 +70,12 @@ class Stats(DomainModel, frozen=True):
     @classmethod
     def _nest_usage(cls, record: object) -> object:
         """Records of version 0.1 had the token counts among the other fields."""
-        return nest(record, {"usage": Usage})
+        return nest(record, {"usage": [field.name for field in fields(Usage)]})
 
     def as_json(self, *, tool_calls: bool) -> JsonObject:
         """The stats for people and scripts, who know the token counts as fields of the stats."""
         shown: JsonObject = self.model_dump(mode="json", exclude={"usage", "tool_calls"})
-        shown |= self.usage.model_dump()
+        shown |= asdict(self.usage)
         if not self.private_text_read:
             del shown["private_text_read"]
         if self.verification is None:

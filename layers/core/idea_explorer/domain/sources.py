@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from posixpath import dirname, join, normpath
 from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
@@ -168,8 +168,7 @@ class Ledger:
             self._passages[key] = _merge(known, passage) if known else passage
         for key, passage in [*self._passages.items()]:
             if (file := find_file(key)) not in self._passages:  # it may be cited without the page
-                named = {"source": find_file(passage.source)}
-                self._passages[file] = passage.model_copy(update=named)
+                self._passages[file] = replace(passage, source=find_file(passage.source))
         titled = ((_fold_title(passage.title), key) for key, passage in self._passages.items())
         self._titles = {title: key for title, key in titled if title}
 
@@ -216,8 +215,7 @@ def _merge(known: Passage, new: Passage) -> Passage:
     was read later."""
     if known.text or not new.text:
         return known
-    named = {"title": new.title or known.title, "age": new.age or known.age}
-    return new.model_copy(update=named)
+    return replace(new, title=new.title or known.title, age=new.age or known.age)
 
 
 def collect_quotes(

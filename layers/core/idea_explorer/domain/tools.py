@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from idea_explorer.domain.approvals import Proposal
-from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.errors import ToolError
 from idea_explorer.domain.json import (
     Block,
@@ -19,7 +18,8 @@ from idea_explorer.domain.server_tools import RESULT_TYPES, WEB_FETCH
 from idea_explorer.domain.text import hash_text
 
 
-class Passage(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
     """One piece of evidence. `text` is empty for results of web_search, whose content is encrypted, and for
     PDFs. `age` is the page's own date, `read_on` the day on which a page was read."""
 
@@ -179,7 +179,8 @@ class ToolResult:
         )
 
 
-class ToolRecord(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRecord:
     """One line of the log and of `stats.tool_calls`; never holds contents."""
 
     name: str

@@ -6,13 +6,14 @@ prompt, tools and settings, which every request repeats word for word: a change 
 caches and signed thinking.
 """
 
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
+from pydantic_core import to_json
 
 from idea_explorer.domain.approvals import Proposal
-from idea_explorer.domain.base import DomainModel
 from idea_explorer.domain.branches import BranchFindings, BranchTask
 from idea_explorer.domain.claims import Claim
 from idea_explorer.domain.completeness import Framework
@@ -39,11 +40,8 @@ WriteReason = Literal[
 RewriteReason = Literal["no_text", "incomplete", "unsupported", "cut_call"]
 
 
-class TranscriptEntry(DomainModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Opening(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
     """What every request of this exploration starts with. `turns` are those of the exploration that this
     one continues, as they were sent and answered."""
 
@@ -51,12 +49,12 @@ class Opening(TranscriptEntry):
     model_id: str
     system: list[Block]
     tools: list[Block]
-    turns: list[JsonObject] = Field(default_factory=list)
+    turns: list[JsonObject] = field(default_factory=list)
     content: list[Block]
     requests: list[str] | None = (
         None  # what people wrote, also in `turns`; None in older transcripts
     )
-    passages: list[Passage] = Field(default_factory=list)  # documents attached to the request
+    passages: list[Passage] = field(default_factory=list)  # documents attached to the request
     thinking: JsonObject | None = None
     effort: str | None = None
     write_effort: str | None = None  # while writing, where it differs
@@ -72,7 +70,8 @@ class Opening(TranscriptEntry):
     cites_results: bool = False  # whether results of tools are sent as `search_result` blocks
 
 
-class ModelCallStarted(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallStarted:
     """A model call is about to be made. `reserved` is the most it can cost, and what it counts as
     having cost if no answer follows."""
 
@@ -83,7 +82,10 @@ class ModelCallStarted(TranscriptEntry):
     reserved: Usage
 
 
-class ModelCallFinished(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallFinished:
+    """A complete answer of the model."""
+
     kind: Literal["answered"] = "answered"
     step: int
     content: list[Block]
@@ -93,7 +95,8 @@ class ModelCallFinished(TranscriptEntry):
     duration_ms: int
 
 
-class ModelCallFailed(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCallFailed:
     """A model call without a complete answer. Its text is for people and never sent back."""
 
     kind: Literal["cut"] = "cut"
@@ -105,7 +108,10 @@ class ModelCallFailed(TranscriptEntry):
     rejected: bool = False  # for another reason, such as thinking that is no longer valid
 
 
-class StoredResult(TranscriptEntry):
+@dataclass(frozen=True, kw_only=True)
+class StoredResult:
+    """The result of a tool call. Without slots: it keeps its payload as text."""
+
     call_id: str
     name: str
     input: JsonObject
@@ -134,7 +140,8 @@ class StoredResult(TranscriptEntry):
         return dump_canonical(self.payload)
 
 
-class PendingCall(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingCall:
     """A call that waits for a person's decision."""
 
     call_id: str
@@ -144,7 +151,8 @@ class PendingCall(TranscriptEntry):
     proposal: Proposal
 
 
-class ToolsRan(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsRan:
     """The results of one step's calls, in the order of the calls, and the calls that wait for approval."""
 
     kind: Literal["tools_ran"] = "tools_ran"
@@ -154,14 +162,16 @@ class ToolsRan(TranscriptEntry):
     refused: bool = False  # nothing ran: the model called tools when told to write
 
 
-class WrittenChange(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenChange:
     """An approved change, which every tool sees from then on. Without content the file is gone."""
 
     path: str
     content: str | None
 
 
-class ApprovalsDecided(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalsDecided:
     """The results of the calls that waited for approval."""
 
     kind: Literal["decided"] = "decided"
@@ -171,7 +181,8 @@ class ApprovalsDecided(TranscriptEntry):
     written: tuple[WrittenChange, ...] = ()
 
 
-class Instruction(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
     """A message to the model: write, write again, continue a cut-off answer, or resume."""
 
     kind: Literal["said"] = "said"
@@ -180,11 +191,12 @@ class Instruction(TranscriptEntry):
     again: RewriteReason | None = None
     run: int | None = None  # that a resume started
     effort: str | None = None  # from here on, where it changes
-    attached: list[Block] = Field(default_factory=list)  # what the text is about, as documents
+    attached: list[Block] = field(default_factory=list)  # what the text is about, as documents
     text: str
 
 
-class ConversationRestarted(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRestarted:
     """A new conversation to write the report in, because the old one is too long or does not end."""
 
     kind: Literal["restarted"] = "restarted"
@@ -192,14 +204,16 @@ class ConversationRestarted(TranscriptEntry):
     content: list[Block]
 
 
-class BranchesStarted(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchesStarted:
     """Questions of the plan are about to be researched, each by an exploration of its own."""
 
     kind: Literal["branches_started"] = "branches_started"
     branches: tuple[BranchTask, ...]
 
 
-class BranchesFinished(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchesFinished:
     """What became of them. `content` is what the model is told: to write from the findings, or, where
     there are none, to research the questions itself."""
 
@@ -212,7 +226,8 @@ class BranchesFinished(TranscriptEntry):
         return any(found.text for found in self.findings)
 
 
-class VerificationStarted(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationStarted:
     """A model is about to judge the report. `reserved` is the most that it can cost, and what it counts as
     having cost if nothing follows."""
 
@@ -221,13 +236,14 @@ class VerificationStarted(TranscriptEntry):
     reserved: Usage
 
 
-class VerificationFinished(TranscriptEntry):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationFinished:
     """The verdict on each cited sentence of the report as it stood here. Without a model's call
     `model_id` is empty; `error` says why a call gave no verdicts."""
 
     kind: Literal["verified"] = "verified"
     model_id: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     error: str = ""
     claims: tuple[Claim, ...] = ()
 
@@ -259,5 +275,4 @@ def parse_entry(data: bytes | str) -> AnyEntry:
 
 
 def dump_entry(entry: AnyEntry) -> bytes:
-    """By the serializer, which writes bytes; `model_dump_json` makes a text of them, which takes longer."""
-    return entry.__pydantic_serializer__.to_json(entry)
+    return to_json(entry, inf_nan_mode="null")

@@ -4,7 +4,7 @@ Each request extends the one before it, so prompt caches and signed thinking sta
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from idea_explorer.domain.cited_sources import IN_SEARCH_RESULT, CitedDocument, list_documents
 from idea_explorer.domain.json import Block, JsonObject, citations_of, dump_canonical, json_size
@@ -151,10 +151,10 @@ def without_search_results(entries: Sequence[AnyEntry]) -> list[AnyEntry]:
     def convert(entry: AnyEntry) -> AnyEntry:
         match entry:
             case Opening():
-                return entry.model_copy(update={"cites_results": False})
+                return replace(entry, cites_results=False)
             case ModelCallFinished():
                 content = [_drop_result_citations(block) for block in entry.content]
-                return entry.model_copy(update={"content": content})
+                return replace(entry, content=content)
             case _:
                 return entry
 

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from idea_explorer.domain.base import DomainModel
 
 
-class Usage(DomainModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
     """Billed tokens and searches, as the Messages API counts them."""
 
     input_tokens: int = 0

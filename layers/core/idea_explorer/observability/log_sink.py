@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from idea_explorer.domain.event_json import sent_fields
 from idea_explorer.domain.events import (
     ErrorEvent,
     PlanAccepted,
@@ -42,10 +44,10 @@ class LogSink:
                     fields["wasRetried"] = True
                 self._info("tool_call", step=event.record.step, **fields)
             case StepFinished():
-                usage = event.usage.model_dump(by_alias=True)
+                usage = sent_fields(event.usage)
                 self._info("step_finished", step=event.step, cost=event.cost, **usage)
             case ReportVerified():
-                usage = event.usage.model_dump(by_alias=True)
+                usage = sent_fields(event.usage)
                 self._info("report_verified", cost=event.cost, **usage)
             case PlanAccepted():
                 asked = event.plan.sub_questions
@@ -101,7 +103,7 @@ def _summarize(exploration: Exploration) -> JsonObject:
         "toolCalls": len(stats.tool_calls),
         "toolErrors": sum(not record.ok for record in stats.tool_calls),
         "tools": dict(Counter(record.known_name for record in stats.tool_calls)),
-        **({"verification": stats.verification.model_dump()} if stats.verification else {}),
+        **({"verification": asdict(stats.verification)} if stats.verification else {}),
         "stopReason": stats.stop_reason,
         "errorCode": run.receipt.code if run.receipt else None,
     }

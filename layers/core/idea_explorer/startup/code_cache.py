@@ -1,17 +1,19 @@
 """Keeps code that the standard library compiles from text, as Python keeps the code of modules.
 
 The methods of a dataclass and the annotations that are strings are compiled in every process that loads their
-module: 184 dataclasses and 690 annotations, an eighth of an offline exploration. Here their code is looked up
-in a file beside the bytecode of this module, and compiled only where it is not there. What was new is added
-when the process ends.
+module, and regular expressions in every process that uses them: together a fifth of an offline exploration.
+Here their code is looked up in a file beside the bytecode of this module, and compiled only where it is not
+there. What was new is added when the process ends.
 As with bytecode, whoever can write to the folder decides what runs; PYTHONDONTWRITEBYTECODE is respected,
 and a file that cannot be read or written is no error.
 """
 
+import _sre  # type: ignore[import-not-found]
 import atexit
 import builtins
 import marshal
 import os
+import re
 import sys
 from contextlib import suppress
 from functools import lru_cache
@@ -22,19 +24,21 @@ from typing import Any
 from idea_explorer.startup.own_builtins import replace_builtins
 
 NAME = "<string>"  # what Python calls a text without a file
-MAX_ENTRIES = 4_000  # all commands and functions have 1,000; each edit of a dataclass adds one
+MAX_ENTRIES = 4_000  # all commands and functions have 1,400; each edit of a dataclass adds one
 _VERIFIED_BELOW = (3, 15)  # how later versions compile is not known
 _HEAD = len(MAGIC_NUMBER) + 4  # bytes; the second number says where the index starts
 
 Index = dict[bytes, tuple[int, int]]
+_installed: "CodeCache | None" = None
 
 
 def install() -> None:
     """Affects only what is compiled afterwards."""
+    global _installed
     cached = __spec__.cached
     if cached is None or sys.version_info >= _VERIFIED_BELOW:
         return
-    cache = CodeCache(f"{cached.removesuffix('.pyc')}.code")
+    _installed = cache = CodeCache(f"{cached.removesuffix('.pyc')}.code")
     _replace("dataclasses", "exec", cache.exec)
     _replace("typing", "compile", cache.compile)
     atexit.register(cache.save)
@@ -45,6 +49,12 @@ def _replace(module: str, name: str, function: Any) -> None:
         vars(loaded).setdefault(name, function)
     else:
         replace_builtins(module, {name: function})
+
+
+def compile_pattern(pattern: str | bytes, flags: int = 0) -> Any:
+    """As `re.compile`. Only for patterns that are written in our code: those of others, such as what a model
+    searches for, would fill the file."""
+    return _installed.pattern(pattern, flags) if _installed else re.compile(pattern, flags)
 
 
 class CodeCache:
@@ -67,6 +77,15 @@ class CodeCache:
             return self._annotation(source)
         return builtins.compile(source, filename, mode, *rest, **named)
 
+    def pattern(self, pattern: str | bytes, flags: int) -> Any:
+        key = source_hash(f"re {int(flags)} {pattern!r}".encode())
+        try:
+            return _sre.compile(pattern, *self._load(key))
+        except Exception:  # noqa: BLE001  not there, or damaged
+            program = _compile_pattern(pattern, int(flags))
+            self._add(key, program)
+            return _sre.compile(pattern, *program)
+
     def save(self) -> None:
         if not self._new:
             return
@@ -78,24 +97,39 @@ class CodeCache:
     def _code(self, text: str, mode: str) -> CodeType:
         key = source_hash(f"{mode} {text}".encode())
         code = self._load(key)
-        if code is None:
+        if not isinstance(code, CodeType):
             code = compile(text, NAME, mode, dont_inherit=True)
-            if len(self._new) < MAX_ENTRIES and self._can_write():
-                self._new[key] = marshal.dumps(code)
+            self._add(key, code)
         return code
 
-    def _load(self, key: bytes) -> CodeType | None:
+    def _load(self, key: bytes) -> Any:
+        """None if it is not there."""
         if self._file is None or key not in self._index:
             return None
         try:
             start, length = self._index[key]
-            code = _load(self._file, length, start)
+            return _load(self._file, length, start)
         except Exception:  # noqa: BLE001  a damaged file may hold anything; the text is compiled instead
             return None
-        return code if isinstance(code, CodeType) else None
+
+    def _add(self, key: bytes, compiled: Any) -> None:
+        if len(self._new) < MAX_ENTRIES and self._can_write():
+            self._new[key] = marshal.dumps(compiled)
 
     def _can_write(self) -> bool:
         return not sys.dont_write_bytecode and os.access(self._path.rpartition(os.sep)[0], os.W_OK)
+
+
+def _compile_pattern(pattern: str | bytes, flags: int) -> tuple[Any, ...]:
+    """What `re` passes to its engine beside the pattern: flags, program, and the groups' number and names."""
+    from re import _compiler, _parser  # type: ignore[attr-defined]
+
+    parsed = _parser.parse(pattern, flags)
+    state = parsed.state
+    names = {number: name for name, number in state.groupdict.items()}
+    by_number = tuple(names.get(number) for number in range(state.groups))
+    program = [int(part) for part in _compiler._code(parsed, flags)]  # noqa: SLF001  as `re` does
+    return flags | state.flags, program, state.groups - 1, state.groupdict, by_number
 
 
 def _open(path: str) -> tuple[int | None, Index]:

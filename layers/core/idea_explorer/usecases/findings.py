@@ -1,6 +1,7 @@
 """What the branches of a run have found, as the run continues with it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from idea_explorer.agent.budget import FINDINGS_BYTES
 from idea_explorer.agent.fresh_start import cut_text, gather_passages
@@ -44,23 +45,20 @@ def _findings_of(task: BranchTask, deps: Deps) -> BranchFindings:
         return empty
     entries = deps.transcripts.open(branch.id, branch.lease).entries
     receipt = branch.run.receipt
-    ended = empty.model_copy(
-        update={"status": branch.status, "error": receipt.message if receipt else ""}
-    )
+    ended = replace(empty, status=branch.status, error=receipt.message if receipt else "")
     if not entries:
         return ended
     state, text = State(entries), _text_of(branch, deps)
-    return ended.model_copy(
-        update={
-            "text": text,
-            "error": ended.error or ("" if text else NOTHING_FOUND),
-            "steps": state.steps,
-            "billed": tuple(state.billed),
-            "confirmed": tuple(call.usage for call in state.confirmed),
-            "passages": tuple(gather_passages(state)),
-            "records": tuple(state.records),
-            "private_text": has_private_text(entries),
-        }
+    return replace(
+        ended,
+        text=text,
+        error=ended.error or ("" if text else NOTHING_FOUND),
+        steps=state.steps,
+        billed=tuple(state.billed),
+        confirmed=tuple(call.usage for call in state.confirmed),
+        passages=tuple(gather_passages(state)),
+        records=tuple(state.records),
+        private_text=has_private_text(entries),
     )
 
 

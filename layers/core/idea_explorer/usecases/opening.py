@@ -1,8 +1,9 @@
 """How a run begins: its deadline, and the opening of its transcript."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from idea_explorer.agent import prompts
 from idea_explorer.agent.budget import Budget
@@ -165,7 +166,7 @@ def _continue_thread(begun: Opening, thread: Thread) -> Opening:
     """Put the turns of another exploration before the opening. The same model gets them with the same
     parameters as before, because its cache and its thinking are valid only with those."""
     turns = thread.turns(begun.model_id, cites_results=begun.cites_results)
-    changes: dict[str, object] = {"system": thread.system, "tools": thread.tools, "turns": turns}
+    changes: dict[str, Any] = {"system": thread.system, "tools": thread.tools, "turns": turns}
     changes |= {"requests": [*thread.requests, *(begun.requests or [])]}
     if thread.model_id == begun.model_id:
         changes |= {"thinking": thread.thinking, "effort": thread.effort}
@@ -174,7 +175,7 @@ def _continue_thread(begun: Opening, thread: Thread) -> Opening:
             changes |= {"write_effort": thread.effort}
         elif now and begun.effort != now:
             changes |= {"new_effort": begun.effort}
-    return begun.model_copy(update=changes)
+    return replace(begun, **changes)
 
 
 def framework_of(

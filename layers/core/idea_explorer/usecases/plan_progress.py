@@ -1,6 +1,7 @@
 """What a run without branches says about the questions of its plan while it works."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from idea_explorer.agent.plans import accepted_plan
 from idea_explorer.domain.events import RunEvent, ToolCallEnd, ToolCallStart
@@ -25,7 +26,7 @@ class QuestionSink:
             question = self._find(event.input)
             if question:
                 self._asked[event.tool_call_id] = question
-            event = event.model_copy(update={"question": question})
+            event = replace(event, question=question)
         elif isinstance(event, ToolCallEnd) and (number := self._asked.get(event.tool_call_id)):
             for place in _list_places(event.output):
                 self._found.setdefault(place, number)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from idea_explorer.domain.alarms import ALARMS, Alarm
@@ -140,8 +141,7 @@ class BranchSink:
             case ToolCallStart() | ToolCallEnd() | ToolCallError():
                 # ids of calls are unique only within a conversation
                 named = f"{self._number}-{event.tool_call_id}"
-                marks = {"branch": self._number, "tool_call_id": named}
-                self._inner.emit(event.model_copy(update=marks))
+                self._inner.emit(replace(event, branch=self._number, tool_call_id=named))
             case BranchFinished():
                 self._inner.emit(event)
             case _:

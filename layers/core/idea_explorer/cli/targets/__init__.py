@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import ValidationError
 
 from idea_explorer.domain.errors import MissingError
-from idea_explorer.domain.events import AnyEvent, parse_event
+from idea_explorer.domain.event_json import parse_event
+from idea_explorer.domain.events import AnyEvent
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.request import ExploreRequest, ResumeRequest
 

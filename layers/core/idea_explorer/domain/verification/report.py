@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
@@ -143,9 +144,7 @@ def check_by_rule(
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         if passages.have_sentence(cited.text, cited.targets):
             if passages.state_sentence(cited.text, cited.targets):
-                claim = claim.model_copy(
-                    update={"verdict": "supported", "judge": "rule", "is_final": True}
-                )
+                claim = replace(claim, verdict="supported", judge="rule", is_final=True)
         elif readable and not out_of_time():
             claim = _apply_rules(claim, passages.read(cited.targets))
         claims.append(claim)
@@ -158,14 +157,13 @@ def _apply_rules(claim: Claim, evidence: Evidence) -> Claim:
     wrong = find_unsupported(claim.text, evidence)
     if not wrong:
         return claim
-    return claim.model_copy(
-        update={
-            "verdict": "unsupported",
-            "judge": "rule",
-            "is_final": any(each.is_absent for each in wrong),
-            "reason": "; ".join(map(_explain, wrong)),
-            "passage": cut_excerpt(evidence.text, plain_text(claim.text), MAX_SAID),
-        }
+    return replace(
+        claim,
+        verdict="unsupported",
+        judge="rule",
+        is_final=any(each.is_absent for each in wrong),
+        reason="; ".join(map(_explain, wrong)),
+        passage=cut_excerpt(evidence.text, plain_text(claim.text), MAX_SAID),
     )
 
 
@@ -181,7 +179,7 @@ def keep_verdicts(report: str, claims: Sequence[Claim], earlier: Iterable[Claim]
         claim = left.popleft() if left and left[0].text == sentence.text else None
         before = next((refuted[k] for k in _wordings(sentence.text) if k in refuted), None)
         if before and not (claim and claim.readable):
-            claim = before.model_copy(update={"text": sentence.text})
+            claim = replace(before, text=sentence.text)
         if claim:
             found.append(claim)
     return found

@@ -98,7 +98,7 @@ def _find_content(workspace: Workspace, path: str) -> bytes:
 
 def _mask_result(result: ToolResult) -> ToolResult:
     payload = {key: _map(value, mask_secrets) for key, value in result.payload.items()}
-    passages = [p.model_copy(update={"text": mask_secrets(p.text)}) for p in result.passages]
+    passages = [replace(p, text=mask_secrets(p.text)) for p in result.passages]
     return replace(
         result, payload=payload, summary=mask_secrets(result.summary), passages=tuple(passages)
     )
