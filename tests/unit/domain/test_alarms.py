@@ -1,5 +1,6 @@
 """Calls that are made a little later."""
 
+import os
 import queue
 import threading
 import weakref
@@ -7,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from idea_explorer.domain.alarms import Alarms
+from idea_explorer.domain.alarms import ALARMS, Alarms
 from idea_explorer.domain.threads import run_in_thread
 
 
@@ -124,3 +125,16 @@ def test_an_alarm_is_not_kept_once_it_was_due() -> None:
 
     assert due.wait(60)
     assert freed.wait(0.5)  # while the thread waits for another alarm
+
+
+def test_an_alarm_rings_in_a_process_that_was_forked_from_one_that_has_alarms() -> None:
+    rung = threading.Event()
+    ALARMS.call_later(0.0, rung.set)
+    assert rung.wait(60)
+
+    if (pid := os.fork()) == 0:
+        in_child = threading.Event()
+        ALARMS.call_later(0.0, in_child.set)
+        os._exit(0 if in_child.wait(5) else 1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

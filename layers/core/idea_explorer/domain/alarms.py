@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -40,6 +41,10 @@ class Alarms:
     when that would have been due."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """For a process that was forked: the thread is not there, nor anybody who needs its alarms."""
         self._changed = threading.Condition()
         self._numbers = itertools.count()  # an order for alarms of the same moment
         self._set: list[tuple[float, int, Alarm]] = []
@@ -105,3 +110,5 @@ class Alarms:
 
 
 ALARMS = Alarms()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=ALARMS.reset)

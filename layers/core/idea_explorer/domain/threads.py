@@ -1,5 +1,6 @@
 """Daemon threads that are used again, because starting one costs more than most of the calls it is for."""
 
+import os
 import queue
 import threading
 from collections import deque
@@ -10,6 +11,8 @@ IDLE = "idle"  # its name until then
 
 _Work = tuple[Callable[[], None], str]
 _idle: deque[queue.SimpleQueue[_Work]] = deque()
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_idle.clear)  # a fork has none of the threads
 
 
 def run_in_thread(call: Callable[[], None], *, name: str) -> None:

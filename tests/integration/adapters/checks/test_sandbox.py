@@ -347,6 +347,7 @@ def test_an_ordinary_user_is_isolated_by_a_user_namespace() -> None:
         "root": "/tmp",
         "hidden": ["/tmp"],
         "readable": [],
+        "empty": [],
         "environment": {"PATH": os.environ["PATH"], "HOME": "/tmp/home"},
         "status": 2,
     }
