@@ -119,6 +119,16 @@ def test_of_many_threads_one_takes_up_what_was_left_undone(stores: Deps) -> None
     assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == MANY - 1
 
 
+def test_what_ended_meanwhile_is_not_taken_up(stores: Deps) -> None:
+    """Ending a run leaves its lease as it is."""
+    seen = an_exploration(status="running", by_command=True)
+    stores.explorations.create(seen)
+    stores.explorations.save(seen.finished("completed", at=NOW, receipt=RECEIPT))
+
+    with pytest.raises(ConflictError, match="has ended meanwhile: it is completed"):
+        claim(seen, stores)
+
+
 @pytest.fixture
 def model() -> Iterator[FakeAnthropic]:
     report = answer(text(business("Tea")))

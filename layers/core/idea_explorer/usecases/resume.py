@@ -57,6 +57,10 @@ def claim(exploration: Exploration, deps: Deps) -> Exploration:
     def unclaimed(current: Exploration) -> Exploration:
         if current.lease != exploration.lease:
             raise ConflictError(f"Exploration {current.id} was taken up by another command.")
+        if current.is_final:  # ended by whom this command still found at work
+            raise ConflictError(
+                f"Exploration {current.id} has ended meanwhile: it is {current.status}."
+            )
         return current
 
     return deps.explorations.take_over(exploration.id, unclaimed)

@@ -5,11 +5,12 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.adapters.clock import SystemClock
 from idea_explorer.adapters.research_index import file as index_file
 from idea_explorer.adapters.research_index import index as document_index
 from idea_explorer.adapters.research_index import queries
@@ -24,6 +25,7 @@ TEXTS = {
     "bees.md": "# Bees on roofs\n\nHoney and hives in towns.",
     "tea/research.md": "---\nidea: Tea rooms\nexploration_id: e1\n---\n\n# Tea rooms\n\nTea does well.",
 }
+WASPS = "---\nidea: Wasps\nmode: explore\nstatus: completed\n---\n\n# Wasps"
 
 
 @pytest.fixture
@@ -195,6 +197,83 @@ def test_of_those_who_ask_at_once_one_reads(documents: Documents, path: Path) ->
     assert sorted(documents.read) == sorted(TEXTS)
 
 
+class BlockedDocuments(Documents):
+    """Each look waits until the test lets it go on, and may fail."""
+
+    def __init__(self) -> None:
+        super().__init__(TEXTS)
+        self.began = threading.Semaphore(0)
+        self.may_end = threading.Semaphore(0)
+        self.looks = 0
+        self.fails: set[int] = set()
+
+    def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
+        self.looks += 1
+        look = self.looks
+        self.began.release()
+        assert self.may_end.acquire(timeout=10)
+        if look in self.fails:
+            raise ExternalError("The repository cannot be read.")
+        return super().find_changes(state, versions)
+
+
+class AskedClock(SystemClock):
+    """Tells when a question has been asked: it reads the time before it waits for the lock."""
+
+    def __init__(self) -> None:
+        self.was_read = threading.Semaphore(0)
+
+    def monotonic(self) -> float:
+        now = super().monotonic()
+        self.was_read.release()
+        return now
+
+
+@pytest.fixture
+def blocked() -> BlockedDocuments:
+    return BlockedDocuments()
+
+
+def ask_during_a_look(
+    blocked: BlockedDocuments, pool: ThreadPoolExecutor, count: int
+) -> tuple[Future[bool], list[Future[bool]]]:
+    """The question that looks, and so many that are asked before its look has ended."""
+    clock = AskedClock()
+    index = DocumentIndex(blocked, clock=clock)
+
+    def ask() -> bool:
+        return index.find_existing("Wasps", "explore") is not None
+
+    first = pool.submit(ask)
+    assert blocked.began.acquire(timeout=10)
+    while clock.was_read.acquire(blocking=False):
+        pass
+    blocked.texts["2026-01-01-wasps/research.md"] = WASPS
+    others = [pool.submit(ask) for _ in range(count)]
+    for _ in others:
+        assert clock.was_read.acquire(timeout=10)
+    blocked.may_end.release()  # the first look
+    return first, others
+
+
+def test_those_who_ask_during_a_look_share_the_next_one(blocked: BlockedDocuments) -> None:
+    with ThreadPoolExecutor(9) as pool:
+        _, others = ask_during_a_look(blocked, pool, 8)
+        blocked.may_end.release()
+        assert [other.result(10) for other in others] == [True] * 8
+    assert blocked.looks == 2
+
+
+def test_a_look_that_failed_is_not_shared(blocked: BlockedDocuments) -> None:
+    blocked.fails = {2}
+    with ThreadPoolExecutor(4) as pool:
+        _, others = ask_during_a_look(blocked, pool, 3)
+        blocked.may_end.release(2)
+        failures = [other.exception(10) for other in others]
+    assert sum(isinstance(failure, ExternalError) for failure in failures) == 1
+    assert blocked.looks == 3
+
+
 def test_two_processes_that_build_it_at_once_agree(path: Path) -> None:
     both = [DocumentIndex(Documents(TEXTS), path) for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
@@ -302,7 +381,9 @@ def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(
     monkeypatch.setattr(slow, "find_changes", fail)
     assert titles(index) == {"Bees on roofs", "Tea rooms"}
     with index._lock, pytest.raises(ExternalError):
-        index._refresh_and_ask(queries.list_files, document_index.AsOf.LATELY)
+        index._refresh_and_ask(
+            queries.list_files, document_index.AsOf.LATELY, slow._clock.monotonic()
+        )
 
 
 ANSWERED_AS_OF_NOW: dict[str, Callable[[DocumentIndex], object]] = {
@@ -319,8 +400,7 @@ def test_many_files_are_looked_at_for_a_question_that_has_to_be_answered_as_of_n
     monkeypatch.setattr(document_index, "SECONDS_PER_FILE", 1.0)
     index = DocumentIndex(documents, clock=ManualClock())
     assert not ANSWERED_AS_OF_NOW[question](index)
-    matter = "---\nidea: Wasps\nmode: explore\nstatus: completed\n---"
-    documents.texts["2026-01-01-wasps/research.md"] = f"{matter}\n\n# Wasps"
+    documents.texts["2026-01-01-wasps/research.md"] = WASPS
 
     assert ANSWERED_AS_OF_NOW[question](index)
 

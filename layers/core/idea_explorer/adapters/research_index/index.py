@@ -101,6 +101,7 @@ class DocumentIndex(Queries):
         self._look_again_at = NEVER
         # from when on an answer may be out of date; NEVER where each one has to wait for a look
         self._stale_at = NEVER
+        self._looked_at = NEVER  # when the last look that succeeded began
 
     def list(self) -> Sequence[DocumentInfo]:
         return self._ask(queries.list_files)
@@ -122,8 +123,9 @@ class DocumentIndex(Queries):
             finally:
                 if as_of is not AsOf.LAST_QUESTION:
                     self._refresh_in_background()
-        with self._lock:  # of several who ask at once, one brings it up to date
-            return self._refresh_and_ask(question, as_of)
+        asked_at = self._clock.monotonic()
+        with self._lock:
+            return self._refresh_and_ask(question, as_of, asked_at)
 
     def _is_recent(self, as_of: AsOf) -> bool:
         late = SEARCH_BACKGROUND_SECONDS if as_of is AsOf.LAST_MINUTE else BACKGROUND_SECONDS
@@ -147,22 +149,28 @@ class DocumentIndex(Queries):
         finally:
             self._lock.release()
 
-    def _refresh_and_ask(self, question: Callable[[Database], T], as_of: AsOf) -> T:
+    def _refresh_and_ask(
+        self, question: Callable[[Database], T], as_of: AsOf, asked_at: float
+    ) -> T:
         if self._file is None:
             self._prepare()
             # what another version has read of a document, this one may read otherwise
             identity = f"{__version__} {self._source.identity}"
             self._file = IndexFile(self._path, identity)
-        if as_of is AsOf.NOW:
+        # A look takes a request to GitHub. Of many who ask at once, those who wait for the lock share the
+        # next one: it begins after they have asked, so it finds all that was there when they did.
+        has_looked = self._looked_at > asked_at
+        if as_of is AsOf.NOW and not has_looked:
             self._look_again_at = NEVER
         file = self._file
         for _ in range(ATTEMPTS - 1):
             try:
-                if as_of is not AsOf.LAST_QUESTION:
+                if as_of is not AsOf.LAST_QUESTION and not has_looked:
                     self._refresh(file)
                 return question(file.db)
             except (sqlite3.DatabaseError, DamagedIndexError) as error:
-                self._look_again_at = self._stale_at = NEVER
+                self._look_again_at = self._stale_at = self._looked_at = NEVER
+                has_looked = False
                 if is_damage(error):
                     file.reset()
                 else:
@@ -178,6 +186,7 @@ class DocumentIndex(Queries):
             if changes := self._source.find_changes(file.state, file.versions):
                 file.apply(changes.files)
                 file.set_state(changes.state)
+            self._looked_at = began
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
