@@ -9,9 +9,7 @@ the report go to SQLite, log lines to stderr, metrics to stdout. Nothing is publ
 import atexit
 import json
 import os
-import shutil
 import sys
-import tempfile
 
 from tests.performance.peers.runners.protocol import (
     MODEL,
@@ -23,9 +21,16 @@ from tests.performance.peers.runners.protocol import (
 )
 
 
+def _remove(folder: str) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def prepare(base: str) -> Explore:
-    folder = tempfile.mkdtemp(prefix="idea-peers-")
-    atexit.register(shutil.rmtree, folder, True)
+    folder = f"{os.environ.get('TMPDIR', '/tmp')}/idea-peers-{os.urandom(8).hex()}"
+    os.mkdir(folder, 0o700)  # noqa: PTH102  what makes such folders takes time to load, as pathlib does
+    atexit.register(_remove, folder)
     os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "IdeaExplorer")
     os.environ.setdefault("POWERTOOLS_SERVICE_NAME", "idea-explorer")
     from idea_explorer.domain.request import ExploreRequest

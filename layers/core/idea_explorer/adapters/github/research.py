@@ -11,7 +11,6 @@ from idea_explorer.adapters.github.code import GitHubCode
 from idea_explorer.adapters.github.responses import GitRef, TreeEntry, TreeListing, parse
 from idea_explorer.adapters.research_index.index import DocumentIndex
 from idea_explorer.adapters.research_index.sources import Changes, FileChange
-from idea_explorer.adapters.snapshots.tarballs import read_tarball
 from idea_explorer.domain import limits
 from idea_explorer.domain.blobs import blob_sha
 from idea_explorer.domain.errors import (
@@ -132,6 +131,8 @@ class GitHub:
     def _read_archive(self, sha: str, known: Mapping[str, str]) -> Iterator[FileChange]:
         root = f"{RESEARCH_ROOT}/".encode()
         gone = set(known)
+        from idea_explorer.adapters.snapshots.tarballs import read_tarball
+
         with GitHubCode(self._client).download(sha) as archive:
             for item in read_tarball(archive, sha, ARCHIVE_LIMITS):
                 name = item.name.removeprefix(root).decode("utf-8", "surrogateescape")
