@@ -56,7 +56,8 @@ def test_each_peer_has_an_environment_of_its_own() -> None:
         if not peer.runs_on_node:
             assert peer.command[0] == str(peer.folder / "bin" / "python")
         assert bool(peer.packages) == (name != "ours")
-        assert ("MALLOC_ARENA_MAX" in peer.variables) == (name == "ours")  # of template.yaml
+        for variable in ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES"):  # of template.yaml
+            assert (variable in peer.variables) == (name == "ours")
 
 
 def test_ratios_are_within_rounds() -> None:

@@ -1,5 +1,6 @@
 """What is loaded when. A newcomer's first `idea --help` should not wait for what it does not use."""
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,10 @@ HEAVY = {"anthropic", "boto3", "botocore", "httpx2", "pydantic", "rich", "aws_la
 
 def loaded_by(statement: str) -> set[str]:
     code = f"import sys; {statement}; print(*sorted(m.partition('.')[0] for m in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # what measures coverage would load modules of its own
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, env=kept, capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
 

@@ -16,7 +16,6 @@ from idea_explorer.domain.tools import Passage, ToolResult, make_passage
 from idea_explorer.ports import DocumentReader, WebPage, WebPages
 from idea_explorer.tools.decoding import decode
 from idea_explorer.tools.fetch_rules import AllowedAddress, FetchRules
-from idea_explorer.tools.readable import readable
 
 PDF_TYPE = "application/pdf"
 PDF_MARKS = 20_000  # characters of those that a result may have, for the numbers of pages
@@ -104,6 +103,8 @@ def _read_text(page: WebPage) -> _PageText:
     source = decode(page.body, page.charset, html=is_html)
     title, text, is_cut = "", source, len(source) > limits.MAX_PAGE_CHARS
     if is_html:
+        from idea_explorer.tools.readable import readable
+
         read = readable(source, base_url=page.url, limit=limits.MAX_PAGE_CHARS)
         title, text, is_cut = read.title, read.text, read.truncated
     text = text[: limits.MAX_PAGE_CHARS]

@@ -30,8 +30,7 @@ from idea_explorer.domain.models import ModelChoice
 from idea_explorer.domain.plan import WRITE_PLAN
 from idea_explorer.ports import EventSink
 from idea_explorer.usecases.allowance import record_spend, reserve_budget
-from idea_explorer.usecases.approvals.apply import EXPIRED, apply_decisions, has_expired
-from idea_explorer.usecases.approvals.wait import still_waits
+from idea_explorer.usecases.approvals.wait import EXPIRED, has_expired, still_waits
 from idea_explorer.usecases.branches import continue_branches, divide, explain_no_branches
 from idea_explorer.usecases.cancel import CancelCheck
 from idea_explorer.usecases.continuation import Continuation, find_continuation
@@ -133,6 +132,8 @@ def _explore(exploration: Exploration, context: RunContext, *, branched: bool) -
         exploration = record_continuation(exploration, continuation)
         sink.save_soon(exploration)
     elif not exploration.cancel_requested:
+        from idea_explorer.usecases.approvals.apply import apply_decisions
+
         apply_decisions(exploration, transcript, engine.writer_for, sink, deps)
     toolset = engine.toolset_for(exploration, transcript.entries)
     try:

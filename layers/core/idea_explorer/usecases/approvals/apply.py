@@ -1,6 +1,6 @@
 """Apply what a person decided on the changes or the plan that a run proposed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from idea_explorer.agent.plans import read_plan
@@ -20,30 +20,19 @@ from idea_explorer.domain.redaction import mask_secrets
 from idea_explorer.domain.text import pluralize
 from idea_explorer.domain.tools import ToolCall, ToolRecord, ToolResult
 from idea_explorer.domain.transcript import (
-    AnyEntry,
     ApprovalsDecided,
     PendingCall,
     StoredResult,
     WrittenChange,
 )
 from idea_explorer.ports import ChangeWriter, EventSink, Transcript
+from idea_explorer.usecases.approvals.wait import EXPIRED
 from idea_explorer.usecases.approvals.write import write_approved
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.run_events import emit_all
 
-EXPIRED = "approval_expired"
 TOO_LATE = "Nobody decided in time."
 MAX_RETURNED = 20_000  # characters of an edited file or diff that go back to the model
-
-
-def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
-    """Whether the run ends because nobody decided on one of its proposals in time."""
-    last = entries[-1] if entries else None
-    return (
-        isinstance(last, ApprovalsDecided)
-        and last.run == run
-        and any(result.record.error_type == EXPIRED for result in last.results)
-    )
 
 
 def apply_decisions(

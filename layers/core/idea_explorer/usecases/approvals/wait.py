@@ -1,11 +1,16 @@
 """Wait for a person's decisions: store the workflow's token, and end the wait, in time or not."""
 
+from collections.abc import Sequence
+
 from idea_explorer.domain.errors import ConflictError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
+from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
 from idea_explorer.usecases.admission import take_slot
 from idea_explorer.usecases.deps import Deps
 from idea_explorer.usecases.submit import enqueue
+
+EXPIRED = "approval_expired"
 
 
 def wait(exploration_id: ExplorationId, token: str, deps: Deps) -> Exploration:
@@ -77,3 +82,13 @@ def expire(exploration_id: ExplorationId, run: int, deps: Deps) -> None:
     ends = exploration.cancel_requested or any(a.decision == "expire" for a in stored)
     if deps.has_slots and not ends and mark_decided(exploration_id, deps):
         take_slot(exploration_id, deps)
+
+
+def has_expired(entries: Sequence[AnyEntry], run: int) -> bool:
+    """Whether the run ends because nobody decided on one of its proposals in time."""
+    last = entries[-1] if entries else None
+    return (
+        isinstance(last, ApprovalsDecided)
+        and last.run == run
+        and any(result.record.error_type == EXPIRED for result in last.results)
+    )
