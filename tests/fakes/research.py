@@ -11,6 +11,7 @@ class Documents:
     """Texts by their paths below `ideas/`, which a test may change."""
 
     identity = "a test"
+    is_remote = False
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self.texts = dict(texts or {})

@@ -227,7 +227,7 @@ def test_an_index_of_documents_that_are_gone_is_emptied(github: FakeGitHub, tmp_
     assert searched(repository)
     paths = [path for path in FILES if path.startswith("ideas/")]
     github.create_repository("acme/ideas").commit(dict.fromkeys(paths))
-    assert searched(repository) == set()
+    assert searched(opened(github, tmp_path / "index.db")) == set()
 
 
 @pytest.mark.parametrize("branch", [None, "main"])
@@ -236,10 +236,10 @@ def test_a_token_that_may_no_longer_see_the_repository_empties_no_index(
 ) -> None:
     github.grant("reader", "acme/ideas", "read")
     client = GitHubClient("acme/ideas", lambda: "reader", github.url)
-    repository = GitHub(client, branch, tmp_path / "index.db")
-    before = searched(repository)
+    before = searched(GitHub(client, branch, tmp_path / "index.db"))
     assert before
     github.grant("reader", "acme/ideas", "none")
+    repository = GitHub(client, branch, tmp_path / "index.db")
     with pytest.raises(DocumentMissingError, match="GitHub does not know acme/ideas"):
         searched(repository)
 

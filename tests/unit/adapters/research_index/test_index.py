@@ -19,6 +19,7 @@ from idea_explorer.adapters.research_index.sources import Changes, FileChange
 from idea_explorer.adapters.research_index.tables import hash_content, prepare_document
 from idea_explorer.domain.errors import ExternalError
 from tests.fakes.clock import ManualClock
+from tests.fakes.explorations import NOW
 from tests.fakes.research import Documents, index_of
 
 TEXTS = {
@@ -322,21 +323,35 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowDocuments:
     return SlowDocuments(ManualClock(), 0.02)
 
 
-def test_looking_that_takes_long_is_a_thirtieth_of_the_time(slow: SlowDocuments) -> None:
+def test_after_a_look_that_takes_long_the_next_is_made_a_second_later(slow: SlowDocuments) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
-    for _ in range(3):
-        titles(index)
-    assert slow.looks == 1
-    slow._clock.pass_time(0.59)
-    titles(index)
-    assert slow.looks == 1
+    looks: list[int] = []
+    for seconds in (0.0, 0.01, 0.9, 0.2):  # a look takes 0.02
+        slow._clock.pass_time(seconds)
+        index.find_existing("Tea", "explore") if not looks else index.list()
+        with index._lock:  # until a look in the background has ended
+            looks.append(slow.looks)
+    assert looks == [1, 1, 1, 2]
+
+
+def test_of_a_repository_that_takes_a_request_few_files_are_looked_at_like_many() -> None:
+    remote = SlowDocuments(ManualClock(), 0.02)
+    remote.is_remote = True
+    index = DocumentIndex(remote, clock=remote._clock)
+    index.find_similar("Tea rooms")
+    remote.texts["new.md"] = "# Tea rooms in towns"
+
+    assert len(index.find_similar("Tea rooms")) == 1
+    index.add("new.md", "", NOW)  # published by this process
+    assert len(index.find_similar("Tea rooms")) == 2
+    assert remote.looks == 2
 
 
 def test_who_asks_often_does_not_wait_while_files_are_looked_at(slow: SlowDocuments) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
     titles(index)
     slow.texts["new.md"] = "# New\n\nTea."
-    slow._clock.pass_time(0.7)
+    slow._clock.pass_time(1.1)
     slow.may_go_on.clear()
 
     assert "New" not in titles(index)
@@ -373,7 +388,7 @@ def test_a_look_that_fails_meanwhile_is_told_to_the_next_who_asks(
 ) -> None:
     index = DocumentIndex(slow, clock=slow._clock)
     titles(index)
-    slow._clock.pass_time(0.7)
+    slow._clock.pass_time(1.1)
 
     def fail(*_: object) -> None:
         raise ExternalError("The folder cannot be read.")

@@ -62,6 +62,8 @@ class Folder:
             with suppress(OSError):  # without it, the index is kept in memory
                 make_ignored_folder(self._index_file.parent)
 
+    is_remote = False
+
     @property
     def identity(self) -> str:
         return f"folder {'of notes ' if self._layout.is_flat else ''}{self.root.absolute()}"

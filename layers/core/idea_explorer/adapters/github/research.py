@@ -33,6 +33,7 @@ class GitHub:
     """The documents of a commit never change, so the index is current for as long as the branch is."""
 
     reads_any_name = False
+    is_remote = True
     is_cut = False
 
     def __init__(

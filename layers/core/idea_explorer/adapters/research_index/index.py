@@ -22,11 +22,12 @@ from idea_explorer.domain.threads import run_in_thread
 from idea_explorer.ports import Clock, DocumentInfo, FoundDocument
 
 ATTEMPTS = 3  # with the file as it is, with a new one, and in memory
-# Looking at a file takes a few microseconds. With many of them it is not done at every call, but so that it
-# takes about a thirtieth of the time, except for a question that has to be answered as of now.
+# Looking at a file takes a few microseconds, and at GitHub a request. With many files, or on GitHub, it is
+# not done at every call, but so that it takes about a hundredth of the time, except for a question that has
+# to be answered as of now.
 ALWAYS_LOOKED_AT = 100
 SECONDS_PER_FILE = 0.000_05
-LOOKING_SHARE = 1 / 30  # where looking takes longer, because much has changed
+LOOKING_SHARE = 1 / 100  # where looking takes longer
 MAX_PAUSE_SECONDS = 1.0  # for that reason, also where a look takes so long that its share is larger
 # A question that comes no later than this after the next look is due does not wait for it. A search may be
 # answered from documents that are a minute old: the files are looked at when its run begins, and then a model
@@ -42,8 +43,8 @@ class AsOf(Enum):
     """Of which documents a question is answered."""
 
     NOW = auto()
-    LATELY = auto()  # where there are many files, as of a moment ago
-    LAST_MINUTE = auto()  # where there are many files
+    LATELY = auto()  # where there are many files, or on GitHub, as of a moment ago
+    LAST_MINUTE = auto()  # where there are many files, or on GitHub
     LAST_QUESTION = auto()
 
 
@@ -110,7 +111,8 @@ class DocumentIndex(Queries):
         return self._ask(lambda db: queries.search(db, query, limit), AsOf.LAST_MINUTE)
 
     def add(self, document: str, text: str, now: datetime) -> bool:
-        """Nothing to do: the document is found where it was published."""
+        """The document is found where it was published, by the next question."""
+        self._look_again_at = self._stale_at = NEVER
         return False
 
     def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
@@ -194,7 +196,7 @@ class DocumentIndex(Queries):
         self._plan_next_look(file.count_files(), began)
 
     def _plan_next_look(self, files: int, began: float) -> None:
-        if files <= ALWAYS_LOOKED_AT:
+        if files <= ALWAYS_LOOKED_AT and not self._source.is_remote:
             self._stale_at = NEVER
             return
         now = self._clock.monotonic()

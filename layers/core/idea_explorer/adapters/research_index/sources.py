@@ -33,6 +33,10 @@ class DocumentSource(Protocol):
     def identity(self) -> str:
         """Names the folder or repository: an index of another one is not used."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether looking for changes takes a request."""
+
     def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
         """What is different from the versions that are indexed; None if nothing is. `versions` is called
         only if `state` does not tell. Raises ExternalError."""
