@@ -28,7 +28,7 @@ def _remove(folder: str) -> None:
 
 
 def prepare(base: str) -> Explore:
-    folder = f"{os.environ.get('TMPDIR', '/tmp')}/idea-peers-{os.urandom(8).hex()}"
+    folder = f"{os.environ.get('TMPDIR') or '/tmp'}/idea-peers-{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)  # noqa: PTH102  what makes such folders takes time to load, as pathlib does
     atexit.register(_remove, folder)
     os.environ.setdefault("POWERTOOLS_METRICS_NAMESPACE", "IdeaExplorer")

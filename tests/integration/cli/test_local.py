@@ -3,13 +3,21 @@
 import json
 import shlex
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from idea_explorer.cli.targets import local as targets_local
+from idea_explorer.domain.exploration import Exploration
+from idea_explorer.domain.request import ExploreRequest
+from idea_explorer.ports import Explorations
+from idea_explorer.settings import Settings
+from idea_explorer.wiring import local
 from tests.fakes.command import Done
 from tests.fakes.command import idea as command
+from tests.fakes.explorations import RECEIPT
 from tests.fakes.in_process import Idea
 
 NOBODYS = "00000000-0001-7000-8000-000000000000"
@@ -183,23 +191,39 @@ def test_only_a_deployment_takes_submissions(idea: Idea) -> None:
     assert "idea explore" in err
 
 
-def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: Path) -> None:
-    from idea_explorer.domain.exploration import Exploration
-    from idea_explorer.domain.request import ExploreRequest
-    from idea_explorer.settings import Settings
-    from idea_explorer.wiring import local
-
-    store = local.local_store(Settings(research_dir=tmp_path))
+def leave_killed(folder: Path) -> tuple[Explorations, Exploration]:
+    store = local.local_store(Settings(research_dir=folder))
     now = local.system_clock().now()
     killed = Exploration.new(ExploreRequest(idea="Tea"), "local", at=now, by_command=True)
     store.create(killed)
     store.save(killed.started(at=now))
+    return store, killed
+
+
+def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: Path) -> None:
+    _, killed = leave_killed(tmp_path)
 
     watched = idea("watch", killed.id)
     code, out, _ = idea("cancel", killed.id, "--quiet")
 
     assert (watched[0], "No process is running it any more." in watched[2]) == (1, True)
     assert (code, out) == (0, "cancelled\n")
+
+
+def test_of_two_cancels_at_once_none_begins_a_new_run(
+    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, killed = leave_killed(tmp_path)
+
+    def another_is_first(_: Settings) -> Callable[[Exploration], bool]:
+        now, seen = local.system_clock().now(), store.load(killed.id)
+        store.save(seen.finished("cancelled", at=now, receipt=RECEIPT))
+        return lambda _: False
+
+    monkeypatch.setattr(targets_local, "worked_on_here", another_is_first)
+
+    assert idea("cancel", killed.id, "--quiet")[:2] == (0, "cancelled\n")
+    assert store.load(killed.id).run.number == 1
 
 
 def run(*arguments: str, folder: Path, **variables: str) -> Done:

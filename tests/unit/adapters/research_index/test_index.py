@@ -17,9 +17,9 @@ from idea_explorer.adapters.research_index import queries
 from idea_explorer.adapters.research_index.index import DocumentIndex
 from idea_explorer.adapters.research_index.sources import Changes, FileChange
 from idea_explorer.adapters.research_index.tables import hash_content, prepare_document
+from idea_explorer.adapters.sqlite.database import Database
 from idea_explorer.domain.errors import ExternalError
 from tests.fakes.clock import ManualClock
-from tests.fakes.explorations import NOW
 from tests.fakes.research import Documents, index_of
 
 TEXTS = {
@@ -207,15 +207,20 @@ class BlockedDocuments(Documents):
         self.may_end = threading.Semaphore(0)
         self.looks = 0
         self.fails: set[int] = set()
+        self.busy: set[int] = set()
 
     def find_changes(self, state: str, versions: Callable[[], Mapping[str, str]]) -> Changes | None:
         self.looks += 1
-        look = self.looks
+        look, found = self.looks, super().find_changes(state, versions)
         self.began.release()
         assert self.may_end.acquire(timeout=10)
         if look in self.fails:
             raise ExternalError("The repository cannot be read.")
-        return super().find_changes(state, versions)
+        if look in self.busy:
+            locked = sqlite3.OperationalError("database is locked")
+            locked.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise locked
+        return found
 
 
 class AskedClock(SystemClock):
@@ -259,9 +264,10 @@ def ask_during_a_look(
 
 def test_those_who_ask_during_a_look_share_the_next_one(blocked: BlockedDocuments) -> None:
     with ThreadPoolExecutor(9) as pool:
-        _, others = ask_during_a_look(blocked, pool, 8)
+        first, others = ask_during_a_look(blocked, pool, 8)
         blocked.may_end.release()
         assert [other.result(10) for other in others] == [True] * 8
+        assert first.result(10) is False
     assert blocked.looks == 2
 
 
@@ -273,6 +279,34 @@ def test_a_look_that_failed_is_not_shared(blocked: BlockedDocuments) -> None:
         failures = [other.exception(10) for other in others]
     assert sum(isinstance(failure, ExternalError) for failure in failures) == 1
     assert blocked.looks == 3
+
+
+def test_a_look_during_which_another_process_wrote_is_not_shared(blocked: BlockedDocuments) -> None:
+    blocked.busy = {2}
+    with ThreadPoolExecutor(4) as pool:
+        _, others = ask_during_a_look(blocked, pool, 3)
+        blocked.may_end.release(2)
+        assert sorted(other.result(10) for other in others) == [False, True, True]
+    assert blocked.looks == 3
+
+
+def test_a_file_that_is_damaged_after_a_shared_look_is_built_again(
+    blocked: BlockedDocuments,
+) -> None:
+    index = DocumentIndex(blocked)
+    blocked.may_end.release(2)
+    damage = [sqlite3.DatabaseError("database disk image is malformed")]
+
+    def count_files(db: Database) -> int:
+        if index._looked_at > before and damage:
+            raise damage.pop()
+        return len(queries.list_files(db))
+
+    before = -1.0  # asked before any look, so that each question shares the last one
+    with index._lock:
+        index._refresh_and_ask(queries.list_files, document_index.AsOf.NOW, before)
+        count = index._refresh_and_ask(count_files, document_index.AsOf.NOW, before)
+    assert (count, blocked.looks) == (len(TEXTS), 2)
 
 
 def test_two_processes_that_build_it_at_once_agree(path: Path) -> None:
@@ -342,7 +376,7 @@ def test_of_a_repository_that_takes_a_request_few_files_are_looked_at_like_many(
     remote.texts["new.md"] = "# Tea rooms in towns"
 
     assert len(index.find_similar("Tea rooms")) == 1
-    index.add("new.md", "", NOW)  # published by this process
+    remote._clock.pass_time(document_index.MAX_PAUSE_SECONDS + document_index.BACKGROUND_SECONDS)
     assert len(index.find_similar("Tea rooms")) == 2
     assert remote.looks == 2
 

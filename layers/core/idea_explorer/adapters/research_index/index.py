@@ -111,8 +111,7 @@ class DocumentIndex(Queries):
         return self._ask(lambda db: queries.search(db, query, limit), AsOf.LAST_MINUTE)
 
     def add(self, document: str, text: str, now: datetime) -> bool:
-        """The document is found where it was published, by the next question."""
-        self._look_again_at = self._stale_at = NEVER
+        """Nothing to do: the document is found where it was published."""
         return False
 
     def _ask(self, question: Callable[[Database], T], as_of: AsOf = AsOf.LATELY) -> T:
@@ -184,6 +183,7 @@ class DocumentIndex(Queries):
         began = self._clock.monotonic()
         if began < self._look_again_at:
             return
+        self._looked_at = NEVER  # what fails on the way may have stored a part of the changes
         try:
             if changes := self._source.find_changes(file.state, file.versions):
                 file.apply(changes.files)

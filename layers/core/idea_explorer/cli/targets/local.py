@@ -160,15 +160,20 @@ class LocalTarget:
         if cancelled.is_final or worked_on_here(self._settings)(cancelled):
             return self._dump(cancelled)
         with suppress(ConflictError):  # a worker was first to see that it is to end
-            return self.resume(exploration_id, ResumeRequest(), show_progress=False)
+            # as it was seen: if it has ended meanwhile, a new run must not begin
+            return self._run(cancelled, ResumeRequest(), show_progress=False)
         return self.show(exploration_id)
 
     def resume(
         self, exploration_id: str, limits: ResumeRequest, *, show_progress: bool
     ) -> JsonObject:
+        return self._run(self.find(exploration_id), limits, show_progress=show_progress)
+
+    def _run(
+        self, exploration: Exploration, limits: ResumeRequest, *, show_progress: bool
+    ) -> JsonObject:
         from idea_explorer.cli.explore import LocalRunner
 
-        exploration = self.find(exploration_id)
         runner = LocalRunner(self._settings, self, show_progress=show_progress)
         return self._dump(runner.resume(exploration, limits))
 
