@@ -98,6 +98,8 @@ def client(make: Callable[[ssl.SSLContext], httpx2.BaseTransport]) -> Iterator[h
         ([b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nlink: a\r\n\r\n" + OK], b"ok"),
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
         ([b"HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"], b""),
+        ([b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok"], b"ok"),
+        ([b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok"], b"ok"),
         ([respond(b"content-length: 2", b"content-length: 2"), b"ok"], b"ok"),
         (
             [respond(b"content-length: 9", b"transfer-encoding: chunked"), b"1\r\na\r\n0\r\n\r\n"],
@@ -195,6 +197,10 @@ def test_a_failure_is_named_as_httpx2_does(
         respond(b"content-length : 2"),
         respond(b": no name", b"content-length: 2"),
         respond(b"x-name: a\rcontent-length: 2"),
+        respond(b" continues nothing", b"content-length: 2"),
+        respond(*[b"x-name: a"] * 20_000, b"content-length: 2"),
+        respond(b"x-name: " + b"a" * 200_000, b"content-length: 2"),
+        b"HTTP/1.1 2000 OK\r\ncontent-length: 2\r\n\r\n",
         respond(b"x-name: a\0b", b"content-length: 2"),
         respond(b"content-length: 2", b"content-length: 3"),
         respond(b"content-length: 2, 3"),
@@ -270,6 +276,33 @@ def test_a_body_of_unknown_length_is_sent_in_chunks(client: httpx2.Client) -> No
     head, _, body = received[0].partition(b"\r\n\r\n")
     assert b"\r\ntransfer-encoding: chunked" in head.lower()
     assert body in (b"4\r\nabcd\r\n0\r\n\r\n", b"2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n")
+
+
+def test_an_empty_body_of_unknown_length_is_one_last_chunk(client: httpx2.Client) -> None:
+    received: list[bytes] = []
+
+    def serve(connected: socket.socket) -> None:
+        data = b""
+        while not data.endswith(b"0\r\n\r\n"):
+            data += connected.recv(65_536)
+        received.append(data)
+        connected.sendall(OK)
+
+    with server(serve) as url:
+        client.post(url, content=iter([b""]))
+
+    assert received[0].endswith(b"\r\n\r\n0\r\n\r\n")
+
+
+def test_no_line_is_added_to_a_request() -> None:
+    """httpx2 takes whatever is given as a method."""
+    transport = Http11Transport(ssl.create_default_context())
+    with (
+        server(send(OK)) as url,
+        httpx2.Client(transport=transport) as http,
+        pytest.raises(httpx2.LocalProtocolError),
+    ):
+        http.request("GET / HTTP/1.1\r\nx-added: 1\r\nx:", url)
 
 
 def test_a_large_body_may_take_longer_than_the_timeout_of_a_write(client: httpx2.Client) -> None:

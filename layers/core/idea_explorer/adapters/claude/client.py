@@ -123,7 +123,8 @@ class Claude:
             return self.client.post(
                 _messages_url(self.client.base_url),
                 content=dump_json(make_body(request)),  # much faster than the SDK's own encoder
-                options={"headers": make_headers(request), "timeout": timeout},
+                # with every option given, the SDK copies fewer defaults
+                options={"headers": make_headers(request), "timeout": timeout, "max_retries": 0},
                 cast_to=object,
                 stream=True,
                 stream_cls=anthropic.Stream[Any],

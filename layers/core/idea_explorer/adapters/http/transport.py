@@ -15,7 +15,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from idea_explorer.adapters.http.response import HEADER_VALUE, StrictResponse
+from idea_explorer.adapters.http.response import HEADER_VALUE, TARGET, TOKEN, StrictResponse
 
 READ_BYTES = 65_536
 WRITE_BYTES = 65_536  # that the server has to take before the timeout; a large body may take longer
@@ -43,18 +43,18 @@ class Http11Transport(httpx2.BaseTransport):
         seconds = request.extensions.get("timeout", {})
         origin = (request.url.scheme, request.url.raw_host.decode("ascii"), request.url.port)
         connection = self._take_idle(origin) or self._connect(origin, seconds.get("connect"))
-        connected = connection.sock  # the connection lets go of it if the server will close it
+        connected = connection.sock
         try:
             connected.settimeout(seconds.get("write"))
-            _send(connection, request)
+            _send(connected, request)
             connected.settimeout(seconds.get("read"))
-            response = _receive(connection)
+            response = _receive(connected, request.method)
         except BaseException:
             connection.close()
             raise
         return httpx2.Response(
             response.status,
-            headers=_list_headers(response),
+            headers=response.fields,
             stream=_Body(response, connection, partial(self._put_back, origin, connection)),
             extensions={
                 "http_version": b"HTTP/1.0" if response.version == 10 else b"HTTP/1.1",
@@ -99,7 +99,6 @@ class Http11Transport(httpx2.BaseTransport):
             connection = client.HTTPConnection(host, port or client.HTTP_PORT, timeout=seconds)
         else:
             raise httpx2.UnsupportedProtocol(f"{scheme}:// is not HTTP.")
-        connection.response_class = StrictResponse
         try:
             connection.connect()
             connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -148,54 +147,49 @@ class _Body(httpx2.SyncByteStream):
             self._connection.close()
 
 
-def _send(connection: client.HTTPConnection, request: httpx2.Request) -> None:
-    target = request.url.raw_path.decode("ascii")
-    for name, value in request.headers.raw:
-        if not HEADER_VALUE.fullmatch(value):  # which may be a secret
-            raise httpx2.LocalProtocolError(
-                f"The value of {name.decode('latin-1')} cannot be sent."
-            )
+def _send(connected: socket.socket, request: httpx2.Request) -> None:
+    body = memoryview(request.read())
+    if "transfer-encoding" in request.headers:
+        body = memoryview((_make_chunk(body) if body else b"") + _make_chunk(b""))
+    first = _make_head(request) + bytes(body[:WRITE_BYTES])  # mostly all of it, in one packet
     try:
-        connection.putrequest(request.method, target, skip_host=True, skip_accept_encoding=True)
-        for name, value in request.headers.raw:
-            connection.putheader(name, value)
-        connection.endheaders()
-        for piece in _split_body(request):
-            connection.send(piece)
+        connected.sendall(first)
+        for start in range(WRITE_BYTES, len(body), WRITE_BYTES):
+            connected.sendall(body[start : start + WRITE_BYTES])
     except TimeoutError as error:
         raise httpx2.WriteTimeout(str(error)) from error
     except OSError:
         pass  # a server may refuse a request before it has read all of it, and its response says why
-    except ValueError as error:
-        raise httpx2.LocalProtocolError(str(error)) from error
 
 
-def _split_body(request: httpx2.Request) -> Iterator[bytes | memoryview]:
-    body = memoryview(request.read())
-    is_chunked = "transfer-encoding" in request.headers
-    for start in range(0, len(body), WRITE_BYTES):
-        piece = body[start : start + WRITE_BYTES]
-        yield b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) if is_chunked else piece
-    if is_chunked:
-        yield b"0\r\n\r\n"
+def _make_head(request: httpx2.Request) -> bytes:
+    """What would not be read as it is meant is refused; a value may be a secret, so it is not quoted."""
+    method, target = request.method.encode("latin-1"), request.url.raw_path
+    if not (TOKEN.fullmatch(method) and TARGET.fullmatch(target)):
+        raise httpx2.LocalProtocolError("The method or the address cannot be sent.")
+    lines = [b"%b %b HTTP/1.1" % (method, target)]
+    for name, value in request.headers.raw:
+        if not (TOKEN.fullmatch(name) and HEADER_VALUE.fullmatch(value)):
+            shown = name.decode("latin-1")
+            raise httpx2.LocalProtocolError(f"The header {shown!r} cannot be sent.")
+        lines.append(b"%b: %b" % (name, value))
+    return b"\r\n".join([*lines, b"", b""])
 
 
-def _receive(connection: client.HTTPConnection) -> client.HTTPResponse:
+def _make_chunk(data: bytes | memoryview) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), bytes(data))
+
+
+def _receive(connected: socket.socket, method: str) -> StrictResponse:
+    response = StrictResponse(connected, method=method)
     try:
-        return connection.getresponse()
-    except (OSError, client.HTTPException) as error:
-        raise _map_error(error) from error
-
-
-def _list_headers(response: client.HTTPResponse) -> list[tuple[bytes, bytes]]:
-    """A value that goes on in the next line is one line here."""
-    return [
-        (
-            name.encode("latin-1"),
-            " ".join(line.strip(" \t\r") for line in value.split("\n")).encode("latin-1"),
-        )
-        for name, value in response.headers.raw_items()
-    ]
+        response.begin()
+    except BaseException as error:
+        response.close()
+        if isinstance(error, (OSError, client.HTTPException)):
+            raise _map_error(error) from error
+        raise
+    return response
 
 
 def _map_error(error: OSError | client.HTTPException) -> httpx2.TransportError:
