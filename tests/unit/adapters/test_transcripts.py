@@ -7,7 +7,8 @@ import pytest
 from idea_explorer.adapters.transcripts import MAX_DELTA, Batch, LeasedTranscript
 from idea_explorer.domain.errors import ExplorerError, LeaseLostError, UnavailableError
 from idea_explorer.domain.events import AnyEvent, StatusChanged, TextDelta, ThinkingDelta
-from idea_explorer.domain.transcript import AnyEntry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.transcript_json import parse_entry
 from tests.fakes.explorations import an_exploration, said, words
 
 LOST = LeaseLostError("Another worker has it.")

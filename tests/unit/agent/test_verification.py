@@ -13,13 +13,8 @@ from idea_explorer.domain.errors import NetworkError, RejectedError, Unavailable
 from idea_explorer.domain.events import ReportVerified
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.report_phrases import UNSUPPORTED
-from idea_explorer.domain.transcript import (
-    Instruction,
-    VerificationFinished,
-    VerificationStarted,
-    dump_entry,
-    parse_entry,
-)
+from idea_explorer.domain.transcript import Instruction, VerificationFinished, VerificationStarted
+from idea_explorer.domain.transcript_json import dump_entry, parse_entry
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, ModelRequest
 from idea_explorer.settings import PRICES

@@ -15,9 +15,8 @@ from idea_explorer.domain.transcript import (
     Opening,
     StoredResult,
     ToolsRan,
-    dump_entry,
-    parse_entry,
 )
+from idea_explorer.domain.transcript_json import dump_entry, parse_entry
 from idea_explorer.domain.turns import build_messages, build_prior_turns, without_search_results
 from idea_explorer.domain.usage import Usage
 from tests.fakes.anthropic_turns import result_citation

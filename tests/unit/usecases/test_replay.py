@@ -9,7 +9,8 @@ import pytest
 
 from idea_explorer.cli import main
 from idea_explorer.domain.errors import NetworkError
-from idea_explorer.domain.transcript import AnyEntry, Instruction, ToolsRan, dump_entry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry, Instruction, ToolsRan
+from idea_explorer.domain.transcript_json import dump_entry, parse_entry
 from idea_explorer.usecases.replay import replay
 from tests.fakes.engine import Bench
 from tests.fakes.models import calls, raw, says, scripted

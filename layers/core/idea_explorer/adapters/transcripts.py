@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from idea_explorer.domain.errors import LeaseLostError
 from idea_explorer.domain.events import AnyEvent, TextDelta, ThinkingDelta
 from idea_explorer.domain.exploration import Exploration
-from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.transcript_json import dump_entry, parse_entry
 
 MAX_DELTA = (
     50_000  # characters of one event; more is collected only while a store cannot be reached

@@ -11,7 +11,8 @@ from idea_explorer.cli.targets.ids import find_id, is_name
 from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.errors import InvalidRequestError, MissingError
 from idea_explorer.domain.text import pluralize
-from idea_explorer.domain.transcript import AnyEntry, dump_entry, parse_entry
+from idea_explorer.domain.transcript import AnyEntry
+from idea_explorer.domain.transcript_json import dump_entry, parse_entry
 from idea_explorer.usecases.replay import ReplayResult, replay
 from idea_explorer.wiring.local import local_store, read_given_file
 

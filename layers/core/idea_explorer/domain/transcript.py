@@ -7,11 +7,10 @@ caches and signed thinking.
 """
 
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
-from pydantic_core import to_json
+from pydantic import Field
 
 from idea_explorer.domain.approvals import Proposal
 from idea_explorer.domain.branches import BranchFindings, BranchTask
@@ -119,6 +118,7 @@ class StoredResult:
     sha256: str
     record: ToolRecord
     passages: tuple[Passage, ...] = ()
+    texts_in: tuple[str, ...] = ()  # only while it is stored (`transcript_json.py`)
 
     @classmethod
     def of(cls, call: ToolCall, result: ToolResult, record: ToolRecord) -> "StoredResult":
@@ -263,16 +263,3 @@ AnyEntry: TypeAlias = Annotated[
     | VerificationFinished,
     Field(discriminator="kind"),
 ]
-
-
-@cache  # slow to build, and few functions read transcripts
-def _adapter() -> TypeAdapter[AnyEntry]:
-    return TypeAdapter(AnyEntry)
-
-
-def parse_entry(data: bytes | str) -> AnyEntry:
-    return _adapter().validate_json(data)
-
-
-def dump_entry(entry: AnyEntry) -> bytes:
-    return to_json(entry, inf_nan_mode="null")

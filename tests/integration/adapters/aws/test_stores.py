@@ -32,7 +32,7 @@ from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import id_from_key
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import hash_text
-from idea_explorer.domain.transcript import dump_entry
+from idea_explorer.domain.transcript_json import dump_entry
 from idea_explorer.observability.logging import SilentLog
 from idea_explorer.settings import Settings
 from idea_explorer.usecases.deps import Deps
