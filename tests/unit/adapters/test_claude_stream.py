@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader
+from idea_explorer.adapters.claude.message import MessageBuilder
+from idea_explorer.adapters.claude.stream import StreamReader
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer
@@ -185,3 +186,49 @@ def test_a_response_that_begins_in_the_grace_period_is_read_before_the_deadline_
         seen.extend(events)
 
     assert seen
+
+
+def whole(**changes: object) -> list[bytes]:
+    """The events of a small answer, some of them changed."""
+    given: dict[str, Any] = {
+        "usage": {"input_tokens": 10, "output_tokens": 1},
+        "block": {"type": "text", "text": "Tea."},
+        "stop_reason": "end_turn",
+        **changes,
+    }
+    return [
+        event("message_start", message={"usage": given["usage"]}),
+        event("content_block_start", index=0, content_block=given["block"]),
+        event("content_block_stop", index=0),
+        event("message_delta", delta={"stop_reason": given["stop_reason"]}, usage={}),
+        event("message_stop"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"usage": {"input_tokens": 100.5}},
+        {"usage": {"output_tokens": -1}},
+        {"usage": {"input_tokens": {"a": 1}}},
+        {"usage": {"cache_read_input_tokens": "many"}},
+        {"usage": {"cache_creation_input_tokens": True}},
+        {"usage": {"input_tokens": float("inf")}},
+        {"usage": {"server_tool_use": {"web_search_requests": [1]}}},
+        {"stop_reason": 7},
+        {"block": "Tea."},
+    ],
+)
+def test_what_could_not_be_read_again_is_not_taken(changes: dict[str, object]) -> None:
+    """The client names these errors, and asks again; once stored, the exploration would be lost."""
+    with pytest.raises((ValueError, TypeError)):
+        read(*whole(**changes))
+
+
+def test_a_count_may_be_missing_or_written_as_a_float() -> None:
+    counts = {"input_tokens": 100.0, "output_tokens": None, "server_tool_use": None}
+
+    found, _ = read(*whole(usage=counts))
+
+    assert found.usage == Usage(input_tokens=100)
+    assert type(found.usage.input_tokens) is int

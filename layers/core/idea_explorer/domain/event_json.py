@@ -10,11 +10,14 @@ from pydantic_core import to_json
 
 from idea_explorer.domain.events import UNSENT, AnyEvent, StreamEvent, sent_name
 from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.plan import Plan, SubQuestion
 from idea_explorer.domain.tools import ToolRecord
 
 
 @cache  # slow to build, and most functions only write single events
 def _adapter() -> TypeAdapter[AnyEvent]:
+    for model in (Plan, SubQuestion):
+        model.model_rebuild()  # what is read can be written again; read as a part, it is not built
     return TypeAdapter(AnyEvent)
 
 

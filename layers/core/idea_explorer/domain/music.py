@@ -179,7 +179,8 @@ def build_matcher(words: Sequence[str]) -> Callable[[str], bool]:
     if not words:
         return lambda _: False
     stems = {word[: min(_MAX_STEM, max(_MIN_STEM, len(word) - _MAX_SUFFIX))] for word in words}
-    pattern = lazy_pattern(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
+    # compiled here: what `lazy_pattern` compiles is kept on disk, and these are words of people
+    pattern = re.compile(r"\b(?:" + "|".join(sorted(stems, key=len, reverse=True)) + ")")
     needed = MIN_COVERAGE * len(stems)
     return lambda text: len(set(pattern.findall(fold(text)))) >= needed
 

@@ -7,12 +7,16 @@ from functools import cache
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from idea_explorer.domain.approvals import Proposal
+from idea_explorer.domain.completeness import Framework
 from idea_explorer.domain.json import JsonObject
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided, StoredResult, ToolsRan
 
 
 @cache  # slow to build, and few functions read transcripts
 def _adapter() -> TypeAdapter[AnyEntry]:
+    for model in (Framework, Proposal):
+        model.model_rebuild()  # what is read can be written again; read as a part, it is not built
     return TypeAdapter(AnyEntry)
 
 

@@ -44,11 +44,11 @@ def test_a_source_without_text_supports_and_refutes_nothing() -> None:
     assert claim.verdict == "unchecked"
 
 
-def test_a_sentence_that_its_source_has_word_for_word_is_supported_and_no_model_is_asked() -> None:
+def test_a_sentence_that_its_source_has_word_for_word_is_supported_unless_a_model_objects() -> None:
     report = f"Tea sales rose by 12 % in 2024. ([a]({TEA})) Tea sales rose by 12 %. ([a]({TEA}))"
     claims = check_by_rule(report, Passages(EVIDENCE, []), out_of_time=lambda: True)
     verdicts = [(claim.verdict, claim.judge, claim.is_final) for claim in claims]
-    assert verdicts == [("supported", "rule", True), ("unchecked", "", False)]
+    assert verdicts == [("supported", "rule", False), ("unchecked", "", False)]
 
 
 def test_a_sentence_that_one_of_its_sources_takes_back_is_for_a_model_to_judge() -> None:

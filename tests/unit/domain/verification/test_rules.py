@@ -4,10 +4,9 @@ import pytest
 
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import find_unsupported
+from idea_explorer.domain.verification.verbatim import has_sentence, states_sentence
 from idea_explorer.domain.verification.words import (
-    has_sentence,
     remove_emphasis,
-    states_sentence,
 )
 
 NUMBERS = (
@@ -228,6 +227,18 @@ def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> Non
         "Does it help? Tea cures cancer. No, it does not.",
         "Tea cures cancer. is what they print.",
         "Irrtümer über Tee. Tea cures cancer.",
+        f"# Five myths about tea\n\n{'It is old. ' * 60}\n\n## Cancer\n\nTea cures cancer.",
+        f"Tea myths\n\n{'It is old. ' * 60}\n\nTea cures cancer.",
+        f"Tea cures cancer.\n\n{'It is old. ' * 60}\n\nTea cures cancer. That is nonsense.",
+        f"Tea cures cancer.\n\n{'It is old. ' * 60}\n\nIt is false that Tea cures cancer.",
+        "Tea cures cancer. There is no evidence for that.",
+        "Tea cures cancer. However, this has never been shown.",
+        "Tea cures cancer. The opposite holds.",
+        "Tea cures cancer. [This paper was withdrawn.]",
+        "What sellers print:\n1. Tea cures cancer.",
+        "What sellers print:\n\n" + "- It is a very old drink.\n" * 40 + "- Tea cures cancer.",
+        "The advert read as follows.\n> Tea cures cancer.",
+        "Tea cures cancer.\n\n" * 30,
     ],
 )
 def test_a_sentence_that_its_source_takes_back_is_not_stated(passage: str) -> None:

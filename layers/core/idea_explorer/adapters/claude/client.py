@@ -14,8 +14,9 @@ from typing import Any
 import anthropic
 import httpx2
 
+from idea_explorer.adapters.claude.message import MessageBuilder
 from idea_explorer.adapters.claude.requests import make_body, make_headers
-from idea_explorer.adapters.claude.stream import MessageBuilder, StreamReader, UnstreamedMessage
+from idea_explorer.adapters.claude.stream import StreamReader, UnstreamedMessage
 from idea_explorer.adapters.http.clients import certificates
 from idea_explorer.adapters.http.transport import make_transport
 from idea_explorer.domain import errors

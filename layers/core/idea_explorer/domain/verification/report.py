@@ -16,14 +16,13 @@ from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.tools import Passage, find_file
 from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences, find_sentences
+from idea_explorer.domain.verification.verbatim import has_sentence, states_sentence
 from idea_explorer.domain.verification.words import (
     MAX_PASSAGE,
     find_words,
-    has_sentence,
     plain_text,
     remove_emphasis,
     remove_links,
-    states_sentence,
 )
 
 if TYPE_CHECKING:
@@ -133,9 +132,9 @@ class Passages:
 def check_by_rule(
     report: str, passages: Passages, out_of_time: Callable[[], bool] = lambda: False
 ) -> list[Claim]:
-    """The cited sentences of a report. One that its source states word for word is supported. Any other that
-    no rule objects to is unchecked: whether it follows from its passages is for a model to say. So are those
-    that there is no time for."""
+    """The cited sentences of a report. One that its source states word for word is supported, unless a model
+    says otherwise. Any other that no rule objects to is unchecked: whether it follows from its passages is
+    for a model to say. So are those that there is no time for."""
     claims: list[Claim] = []
     for cited in find_cited_sentences(report):
         if passages.is_reference(cited.text, cited.targets):
@@ -144,7 +143,7 @@ def check_by_rule(
         claim = Claim(text=cited.text, sources=cited.targets, readable=readable)
         if passages.have_sentence(cited.text, cited.targets):
             if passages.state_sentence(cited.text, cited.targets):
-                claim = replace(claim, verdict="supported", judge="rule", is_final=True)
+                claim = replace(claim, verdict="supported", judge="rule")
         elif readable and not out_of_time():
             claim = _apply_rules(claim, passages.read(cited.targets))
         claims.append(claim)

@@ -1,6 +1,5 @@
 """Sentences and words, as the rules compare them."""
 
-import re
 from functools import lru_cache
 
 from idea_explorer.domain.patterns import lazy_pattern
@@ -41,20 +40,6 @@ _SENTENCE_END = lazy_pattern(
     r"(?<=[^\d][.!?;])\s+(?=[^\sa-z])|(?<=\d\d\d[.;])\s+(?=[^\W\d_a-z])|\n+"
 )
 TOKEN = lazy_pattern(r"[^\W_]+(?:[.'’&-][^\W_]+)*")
-_MARKS = ("", "- ", "* ", "> ")
-_ITEM_MARKS = _MARKS[1:]
-_LINE_STARTS = tuple(f"\n{mark}" for mark in _MARKS)
-MAX_AROUND = 500  # characters before and after a sentence that may take it back
-_TAKES_BACK = lazy_pattern(
-    r"\b(?:myths?|misconceptions?|misunderstandings?|rumou?rs?|hoax\w*|fallac\w+|allege\w*|supposed\w*"
-    r"|purported\w*|claims?|claimed|believed?|false\w*|wrong\w*|untrue|incorrect\w*|inaccurate|mistaken"
-    r"|not (?:true|so|the case)|no longer|debunk\w*|refut\w+|disprove\w*|disput\w+|retract\w+|reject\w+"
-    r"|ruled out|correction|outdated|obsolete|superseded|hypothetical\w*|fiction\w*|satire"
-    r"|myth(?:os|en)|irrt[uü]m\w*|falsch\w*|unwahr\w*|angeblich\w*|widerleg\w+|veraltet\w*|verworfen\w*"
-    r"|mythes?|faux|fausse|falso|falsa|mito|mitos)\b|(?:^|[.!?]\s+)(?:No|Nein|Non)[,.] ",
-    re.IGNORECASE,
-)
-_SENTENCE_ENDS = (". ", "! ", "? ")
 _JOINTS = lazy_pattern(r"[.'’&-]")
 
 
@@ -72,55 +57,6 @@ def remove_emphasis(markdown: str) -> str:
     """The text without the signs that make a word bold, italic or code, and with links as their names."""
     plain = markdown.replace("*", "").replace("_", "").replace("`", "")
     return _LINK.sub(r"\1", plain) if "](" in plain else plain
-
-
-def has_sentence(markdown: str, passage: str) -> bool:
-    """Whether the passage has the sentence word for word, and as a whole one: then no rule objects to it.
-    Emphasis has been removed from the passage."""
-    return _find_sentence(plain_text(markdown), passage) is not None
-
-
-def states_sentence(markdown: str, passage: str) -> bool:
-    """Whether the passage has the sentence word for word, and nothing around it takes it back: a heading such
-    as "Myths", the line that it continues or that leads in to its list, or what is said next."""
-    sentence = plain_text(markdown)
-    at = _find_sentence(sentence, passage)
-    if at is None:
-        return False
-    before = passage[max(0, at - MAX_AROUND) : at]
-    after = passage[at + len(sentence) :][:MAX_AROUND].lstrip()
-    heading = passage[passage.rfind("\n#", 0, at) + 1 : at].partition("\n")[0][:MAX_AROUND]
-    if after[:1].islower() or _is_led_in(before):
-        return False
-    return not any(map(_TAKES_BACK.search, (heading, before, after)))
-
-
-def _find_sentence(sentence: str, passage: str) -> int | None:
-    """Where a whole sentence begins. After a full stop it must begin with a capital letter: the stop may be
-    that of an abbreviation."""
-    if not sentence.endswith((".", "!", "?")):
-        return None
-    at = passage.find(sentence)
-    if at < 0:
-        return None
-    before, after = passage[max(0, at - 3) : at], passage[at + len(sentence) :][:1]
-    follows = before.endswith(_SENTENCE_ENDS) and sentence[0].isupper()
-    begins = not before or before.endswith(_LINE_STARTS) or follows
-    return at if begins and after in {"", " ", "\n"} else None
-
-
-def _is_led_in(before: str) -> bool:
-    """Whether a sentence at the start of a line continues the line before, or stands in a list that one
-    leads in to."""
-    *lines, mark = before.split("\n")
-    if mark not in _MARKS:
-        return False
-    for line in reversed(lines):
-        if line.strip() and not (mark and line.startswith(_ITEM_MARKS)):
-            return not line.startswith("#") and not line.rstrip().endswith((".", "!", "?"))
-        if not mark:
-            return False  # it begins a paragraph
-    return False
 
 
 def remove_links(markdown: str) -> str:
