@@ -3,13 +3,12 @@
 import json
 import shlex
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from idea_explorer.cli.targets import local as targets_local
+from idea_explorer.cli.targets.local import LocalTarget
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.ports import Explorations
@@ -210,19 +209,17 @@ def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: 
     assert (code, out) == (0, "cancelled\n")
 
 
-def test_of_two_cancels_at_once_none_begins_a_new_run(
-    idea: Idea, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_cancels_at_once_none_begins_a_new_run(tmp_path: Path) -> None:
     store, killed = leave_killed(tmp_path)
 
-    def another_is_first(_: Settings) -> Callable[[Exploration], bool]:
+    def another_is_first(_: Exploration) -> bool:
         now, seen = local.system_clock().now(), store.load(killed.id)
         store.save(seen.finished("cancelled", at=now, receipt=RECEIPT))
-        return lambda _: False
+        return False
 
-    monkeypatch.setattr(targets_local, "worked_on_here", another_is_first)
+    target = LocalTarget(Settings(research_dir=tmp_path), is_worked_on=another_is_first)
 
-    assert idea("cancel", killed.id, "--quiet")[:2] == (0, "cancelled\n")
+    assert target.cancel(killed.id)["status"] == "cancelled"
     assert store.load(killed.id).run.number == 1
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from pydantic_core import to_json
 
 from idea_explorer.cli.output import name_status
+from idea_explorer.domain.transcript_json import parse_entry
 from tests.fakes.anthropic_server import FakeAnthropic
 from tests.fakes.anthropic_turns import Usage, answer, text
 from tests.fakes.aws import REGION, fake_aws
@@ -157,7 +159,8 @@ def test_a_stored_transcript_replays_to_the_stored_report_and_loses_no_value(
         json.loads(data)
         for (data,) in rows("SELECT data FROM entries WHERE id = ? ORDER BY number", exploration_id)
     ]
-    written = [json.loads(line) for line in exported.read_text("utf-8").splitlines()]
+    lines = exported.read_bytes().splitlines()
+    written = [json.loads(to_json(parse_entry(line))) for line in lines]
     assert len(written) == len(entries) > 0
     for before, now in zip(entries, written, strict=True):
         assert_nothing_lost({**before, "kind": ""}, now)

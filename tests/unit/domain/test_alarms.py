@@ -133,8 +133,11 @@ def test_an_alarm_rings_in_a_process_that_was_forked_from_one_that_has_alarms() 
     assert rung.wait(60)
 
     if (pid := os.fork()) == 0:
-        in_child = threading.Event()
-        ALARMS.call_later(0.0, in_child.set)
-        os._exit(0 if in_child.wait(5) else 1)
+        try:
+            in_child = threading.Event()
+            ALARMS.call_later(0.0, in_child.set)
+            os._exit(0 if in_child.wait(5) else 1)
+        finally:
+            os._exit(2)  # whatever is raised: the child must not go on with the tests
 
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0

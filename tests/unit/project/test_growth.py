@@ -246,6 +246,7 @@ NOT_MEASURED = {
     "adapters.http.response.TARGET": "reads an address of ours, and each of its bytes once",
     "adapters.http.response.TOKEN": "reads a header of ours, and each of its bytes once",
     "adapters.http.response._STATUS_LINE": "reads at most 64 KB, and each of its bytes once",
+    "adapters.http.response._CHUNK_LINE": "reads at most 64 KB, and each of its bytes once",
     "adapters.http.response._HEADER_LINE": "reads at most 64 KB, and each of its bytes once",
     "adapters.http.response._LENGTH": FIXED,
     "adapters.music.embedders._CONCEPT": OURS,

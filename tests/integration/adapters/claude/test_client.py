@@ -225,6 +225,17 @@ def test_every_fault_is_one_of_our_errors(
     assert type(caught.value) is error
 
 
+def test_a_key_that_cannot_be_sent_is_not_taken_for_the_network() -> None:
+    deadline = Deadline.after(ManualClock(), seconds=30)
+    with FakeAnthropic([RICH]) as server, pytest.raises(ModelRefusesError) as raised:
+        Claude.with_key("test-\0key", server.url).answer(REQUEST, Watched(), deadline)
+
+    assert "a character that none may have" in str(raised.value)
+    assert "ANTHROPIC_API_KEY" in raised.value.hint
+    assert not raised.value.retryable
+    assert server.requests == []
+
+
 def test_a_rate_limit_says_how_long_to_wait() -> None:
     limited = faults.http_error(429, retry_after=7)
     with FakeAnthropic([limited]) as server, pytest.raises(RateLimitedError) as caught:

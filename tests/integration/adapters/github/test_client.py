@@ -43,6 +43,21 @@ def test_a_repository_that_is_not_there_is_named(github: FakeGitHub) -> None:
         GitHubClient("acme/none", lambda: "t0ken", github.url).about()
 
 
+@pytest.mark.parametrize("character", ["\n", "\0", "\x7f"])
+def test_a_token_that_cannot_be_sent_is_not_taken_for_the_network(
+    github: FakeGitHub, repo: Repository, character: str
+) -> None:
+    client = GitHubClient(repo.full_name, lambda: f"t0ken{character}", github.url)
+
+    with pytest.raises(AuthFailedError, match="a character that none may have") as raised:
+        client.about()
+
+    assert not raised.value.retryable
+    assert raised.value.code == "GITHUB_UNAVAILABLE"
+    assert "t0ken" not in str(raised.value)
+    assert github.requests == []
+
+
 def test_a_renamed_repository_is_read_and_written_under_its_old_name(
     client: GitHubClient, github: FakeGitHub, repo: Repository
 ) -> None:

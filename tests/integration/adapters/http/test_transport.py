@@ -98,7 +98,11 @@ def client(make: Callable[[ssl.SSLContext], httpx2.BaseTransport]) -> Iterator[h
         ([b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nlink: a\r\n\r\n" + OK], b"ok"),
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
         ([b"HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n"], b""),
+        ([b"HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n"], b""),
         ([b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok"], b"ok"),
+        ([respond(b"transfer-encoding: chunked "), b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([CHUNKED, b"1;x=y\r\na\r\n0\r\nx-last: 1\r\n\r\n"], b"a"),
+        ([CHUNKED, b"000", b"2\r", b"\nab\r", b"\n0\r\n", b"\r\n"], b"ab"),
         ([b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok"], b"ok"),
         ([respond(b"content-length: 2", b"content-length: 2"), b"ok"], b"ok"),
         (
@@ -174,6 +178,11 @@ def test_the_request_is_sent_as_it_is(client: httpx2.Client) -> None:
         (send(CHUNKED, b"9\r\nshort"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"2\r\nab\r\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"no number\r\n"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"0x2\r\nab\r\n0\r\n\r\n"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"2\r\nabcd\r\n0\r\n\r\n"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"0002\r\nok\r\n00"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"2\r\nok\r\n0\r\n"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"2\r\nok\r\n0\r\nno header\r\n\r\n"), httpx2.RemoteProtocolError),
         (send(b"HTTP/1.1 103 Early Hints\r\n\r\n"), httpx2.RemoteProtocolError),
         (send(b"HTTP/1.1 101 Switching\r\n\r\n"), httpx2.RemoteProtocolError),
     ],
@@ -200,7 +209,12 @@ def test_a_failure_is_named_as_httpx2_does(
         respond(b" continues nothing", b"content-length: 2"),
         respond(*[b"x-name: a"] * 20_000, b"content-length: 2"),
         respond(b"x-name: " + b"a" * 200_000, b"content-length: 2"),
+        respond(b"content-length: \xa02"),
         b"HTTP/1.1 2000 OK\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 2_0 OK\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 +20 OK\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 200 O\0K\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/2 200 OK\r\ncontent-length: 2\r\n\r\n",
         respond(b"x-name: a\0b", b"content-length: 2"),
         respond(b"content-length: 2", b"content-length: 3"),
         respond(b"content-length: 2, 3"),
@@ -391,6 +405,27 @@ def test_a_connection_on_which_more_arrives_than_was_asked_for_is_not_used_again
         assert client.get(url).content == b"ok"
 
     assert len(connections) == 2
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02])
+@pytest.mark.parametrize("response", [OK, CHUNKED + b"2\r\nok\r\n0\r\n\r\n"])
+def test_a_response_that_nobody_asked_for_answers_no_request(response: bytes, pause: float) -> None:
+    """Most of it was read together with the response before."""
+    planted = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil"
+    connections: list[int] = []
+
+    def serve(connected: socket.socket) -> None:
+        connections.append(0)
+        while connected.recv(65_536):
+            connected.sendall(response + planted[:20])
+            time.sleep(pause)
+            connected.sendall(planted[20:])
+
+    transport = Http11Transport(ssl.create_default_context())
+    with server(serve) as url, httpx2.Client(transport=transport) as http:
+        assert [http.get(url).content for _ in range(3)] == [b"ok"] * 3
+
+    assert len(connections) == 3
 
 
 def test_another_thread_can_end_a_stream(client: httpx2.Client) -> None:

@@ -290,6 +290,22 @@ def test_a_look_during_which_another_process_wrote_is_not_shared(blocked: Blocke
     assert blocked.looks == 3
 
 
+def test_after_a_look_that_found_the_file_busy_the_next_answer_waits_for_a_look(
+    blocked: BlockedDocuments,
+) -> None:
+    blocked.is_remote = True
+    blocked.busy = {1}
+    blocked.may_end.release(2)
+    clock = ManualClock()
+    index = DocumentIndex(blocked, clock=clock)
+
+    assert index.search("wasps", 5)[1] == 0
+    blocked.texts["2026-01-01-wasps/research.md"] = WASPS
+    clock.pass_time(2.0)
+
+    assert index.search("wasps", 5)[1] == 1
+
+
 def test_a_file_that_is_damaged_after_a_shared_look_is_built_again(
     blocked: BlockedDocuments,
 ) -> None:

@@ -120,3 +120,11 @@ def test_excerpts_are_shorter_where_all_sentences_would_not_fit_otherwise() -> N
     batch = build_batch(questions)
     assert len(batch) == 60
     assert all(len(entry["passages"]) == 2 for entry in batch)  # type: ignore[arg-type]
+
+
+def test_what_no_store_could_take_is_replaced() -> None:
+    answer = '{"verdicts": [{"number": 1, "verdict": "not", "reason": "\\ud83d no", "quote": "\\udc00"}]}'
+
+    (found,) = parse_verdicts(answer, 1).values()
+
+    f"{found}".encode()

@@ -185,6 +185,11 @@ def map_sdk_errors(account: Account) -> Iterator[None]:
                 "Claude's API could not be reached.",
                 hint=account.unreachable,
             ) from error
+        if isinstance(error.__cause__, httpx2.LocalProtocolError):
+            raise errors.ModelRefusesError(
+                "The request to Claude cannot be sent: a header has a character that none may have.",
+                hint=account.credentials,
+            ) from error
         raise errors.NetworkError(
             "The connection to Claude broke off.", hint="Try again."
         ) from error

@@ -10,7 +10,12 @@ from typing import Any, Self
 
 import httpx2
 
-from idea_explorer.domain.errors import NetworkError, RejectedError, UpstreamTimeoutError
+from idea_explorer.domain.errors import (
+    AuthFailedError,
+    NetworkError,
+    RejectedError,
+    UpstreamTimeoutError,
+)
 
 CERTIFICATE_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -68,5 +73,10 @@ def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
         ) from error
     except httpx2.InvalidURL as error:
         raise RejectedError(f"The address for {service} is too long or not valid.") from error
+    except httpx2.LocalProtocolError as error:
+        raise AuthFailedError(
+            f"The request to {service} cannot be sent: a header has a character that none may have.",
+            hint="Check the token for line breaks and other control characters.",
+        ) from error
     except httpx2.HTTPError as error:
         raise NetworkError(f"{service} could not be reached.", hint=hint) from error

@@ -1,12 +1,16 @@
-"""A response whose head is read by the rules of RFC 9112, and whose body `http.client` reads."""
+"""A response of HTTP/1.1, read by the rules of RFC 9112: one that is cut off or contradicts itself is
+an error."""
 
 import socket
-from http import client
+from collections.abc import Iterator
+
+import httpx2
 
 from idea_explorer.domain.patterns import lazy_pattern
 
+READ_BYTES = 65_536
 MAX_LINE_BYTES = 65_536
-MAX_HEADER_LINES = 100  # as `http.client` has both limits
+MAX_HEADER_LINES = 100
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _VALUE = rb"[\t\x20-\x7e\x80-\xff]*"
 TOKEN = lazy_pattern(_TOKEN)  # a method, or the name of a header
@@ -15,83 +19,146 @@ HEADER_VALUE = lazy_pattern(_VALUE)
 _STATUS_LINE = lazy_pattern(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: (%b))?\r?\n" % _VALUE)
 # A line that begins with a space continues the one before.
 _HEADER_LINE = lazy_pattern(rb"(?:(%b):|[ \t])(%b)\r?\n" % (_TOKEN, _VALUE))
+_CHUNK_LINE = lazy_pattern(rb"([0-9A-Fa-f]{1,16})(?:;%b)?[ \t]*\r?\n" % _VALUE)
 _LENGTH = lazy_pattern(rb"[0-9]{1,20}")
+_EMPTY_LINES = (b"\r\n", b"\n")
 
 Headers = list[tuple[bytes, bytes]]
 
 
-class StrictResponse(client.HTTPResponse):
-    """Raises HTTPException for a head that is cut off or malformed, of which `http.client` would take what it
-    can, and for a body whose length is in doubt. Skips the responses that announce the actual one."""
-
-    fields: Headers
+class Response:
+    """The head is read at once, and the body as it arrives. Responses that announce the actual one are
+    skipped. Raises RemoteProtocolError, and OSError where the connection fails."""
 
     def __init__(self, connected: socket.socket, method: str) -> None:
-        super().__init__(connected, method=method)
-        self._answers_head = method == "HEAD"
+        self._received = _Received(connected)
+        self._read_head()
+        while self.status < 200 and self.status != 101:
+            self._read_head()
+        if self.status == 101:
+            raise _wrong("The server switched to a protocol that nobody asked for.")
+        self._is_chunked, self._length = self._find_end(method)
+        self._is_complete = False
 
-    def begin(self) -> None:
-        minor, status, reason = self._read_status_line()
-        fields = self._read_headers()
-        while status < 200 and status != 101:
-            minor, status, reason = self._read_status_line()
-            fields = self._read_headers()
-        if status == 101:
-            raise client.HTTPException("The server switched to a protocol that nobody asked for.")
-        self.version = 11 if minor else 10
-        self.status, self.reason, self.fields = status, reason, fields
-        self._find_end_of_body()
-
-    def _find_end_of_body(self) -> None:
-        encodings = self._values(b"transfer-encoding")
-        if encodings and [encoding.lower() for encoding in encodings] != [b"chunked"]:
-            raise client.HTTPException("The server uses a transfer encoding that is not supported.")
-        lengths = {*self._values(b"content-length")}
-        if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
-            raise client.HTTPException("The server sent a content length that is not valid.")
+    @property
+    def can_be_followed(self) -> bool:
+        """Whether the connection can be used for another request."""
+        has_end = self._is_chunked or self._length is not None
         options = b",".join(self._values(b"connection")).lower().split(b",")
         wishes = {option.strip() for option in options}
-        has_body = self.status not in (204, 304) and not self._answers_head
-        self.chunked = bool(encodings) and has_body
-        self.chunk_left = None
-        if not has_body:
-            self.length: int | None = 0
+        stays = b"keep-alive" in wishes if self.version == b"HTTP/1.0" else b"close" not in wishes
+        return self._is_complete and has_end and stays and not self._received.has_more
+
+    def read_body(self) -> Iterator[bytes]:
+        if self._is_chunked:
+            yield from self._read_chunks()
+        elif self._length is not None:
+            yield from self._received.read(self._length)
         else:
-            self.length = int(lengths.pop()) if lengths and not self.chunked else None
-        ends_by_closing = not self.chunked and self.length is None
-        keeps_open = b"close" not in wishes if self.version == 11 else b"keep-alive" in wishes
-        self.will_close = ends_by_closing or not keeps_open
+            yield from self._received.read_to_end()
+        self._is_complete = True
 
-    def _values(self, wanted: bytes) -> list[bytes]:
-        return [value for name, value in self.fields if name.lower() == wanted]
+    def _read_chunks(self) -> Iterator[bytes]:
+        while size := self._read_chunk_size():
+            yield from self._received.read(size)
+            if self._received.read_line() not in _EMPTY_LINES:
+                raise _wrong("The server sent a chunk that is longer than it says.")
+        self._read_headers()  # which may also come last; nobody needs those
 
-    def _read_status_line(self) -> tuple[int, int, str]:
-        match = _STATUS_LINE.fullmatch(self._read_line())
+    def _read_chunk_size(self) -> int:
+        match = _CHUNK_LINE.fullmatch(self._received.read_line())
         if match is None:
-            raise client.HTTPException("The server sent no HTTP/1.1 response.")
+            raise _wrong("The server sent a chunk whose size is not valid.")
+        return int(match[1], 16)
+
+    def _read_head(self) -> None:
+        match = _STATUS_LINE.fullmatch(self._received.read_line())
+        if match is None:
+            raise _wrong("The server sent something else than a response of HTTP/1.1.")
         minor, status, reason = match.groups(b"")
-        return int(minor), int(status), reason.strip().decode("latin-1")
+        self.version = b"HTTP/1.0" if minor == b"0" else b"HTTP/1.1"
+        self.status, self.reason = int(status), reason.strip()
+        self.headers = self._read_headers()
 
     def _read_headers(self) -> Headers:
         headers: Headers = []
         for _ in range(MAX_HEADER_LINES + 1):
-            line = self._read_line()
-            if line in (b"\r\n", b"\n"):
+            line = self._received.read_line()
+            if line in _EMPTY_LINES:
                 return headers
             match = _HEADER_LINE.fullmatch(line)
             if match is None or (match[1] is None and not headers):
-                raise client.HTTPException("The server sent a header that is not valid.")
+                raise _wrong("The server sent a header that is not valid.")
             name, value = match[1], match[2].strip()
             if name is None:
                 name, begun = headers.pop()
-                value = b"%b %b" % (begun, value)
+                value = (b"%b %b" % (begun, value)).strip()
             headers.append((name, value))
-        raise client.HTTPException(f"The server sent more than {MAX_HEADER_LINES} headers.")
+        raise _wrong(f"The server sent more than {MAX_HEADER_LINES} headers.")
 
-    def _read_line(self) -> bytes:
-        line = self.fp.readline(MAX_LINE_BYTES + 1)
-        if len(line) > MAX_LINE_BYTES:
-            raise client.LineTooLong("header line")
-        if not line.endswith(b"\n"):
-            raise client.RemoteDisconnected("The server closed the connection too early.")
+    def _find_end(self, method: str) -> tuple[bool, int | None]:
+        """Whether the body is in chunks, and else how long it is; None: until the server closes the
+        connection."""
+        encodings = self._values(b"transfer-encoding")
+        if encodings and [encoding.lower() for encoding in encodings] != [b"chunked"]:
+            raise _wrong("The server uses a transfer encoding that is not supported.")
+        lengths = {*self._values(b"content-length")}
+        if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+            raise _wrong("The server sent a content length that is not valid.")
+        if method == "HEAD" or self.status in (204, 304):
+            return False, 0
+        if encodings:
+            return True, None
+        return False, int(lengths.pop()) if lengths else None
+
+    def _values(self, wanted: bytes) -> list[bytes]:
+        return [value for name, value in self.headers if name.lower() == wanted]
+
+
+class _Received:
+    """What a connection has received, from where it was read last."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._connected = connected
+        self._bytes = b""
+        self._at = 0
+
+    @property
+    def has_more(self) -> bool:
+        return self._at < len(self._bytes)
+
+    def read_line(self) -> bytes:
+        while (end := self._bytes.find(b"\n", self._at) + 1) == 0:
+            begun = self._bytes[self._at :]
+            if len(begun) > MAX_LINE_BYTES:
+                raise _wrong("The server sent a line that is too long.")
+            self._bytes, self._at = begun + self._receive(), 0
+        line = self._bytes[self._at : end]
+        self._at = end
         return line
+
+    def read(self, size: int) -> Iterator[bytes]:
+        """So many bytes, as they arrive."""
+        while size:
+            if not self.has_more:
+                self._bytes, self._at = self._receive(), 0
+            piece = self._bytes[self._at : self._at + size]
+            self._at += len(piece)
+            size -= len(piece)
+            yield piece
+
+    def read_to_end(self) -> Iterator[bytes]:
+        if self.has_more:
+            yield self._bytes[self._at :]
+        while data := self._connected.recv(READ_BYTES):
+            yield data
+        self._at = len(self._bytes)
+
+    def _receive(self) -> bytes:
+        if data := self._connected.recv(READ_BYTES):
+            return data
+        raise _wrong("The server closed the connection too early.")
+
+
+def _wrong(message: str) -> httpx2.RemoteProtocolError:
+    return httpx2.RemoteProtocolError(message)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for httpx2 by the standard library, in two thirds of the time of httpx2's own transport."""
+"""HTTP/1.1 for httpx2, in half of the time of httpx2's own transport."""
 
 import select
 import socket
@@ -15,9 +15,8 @@ from urllib.request import getproxies
 
 import httpx2
 
-from idea_explorer.adapters.http.response import HEADER_VALUE, TARGET, TOKEN, StrictResponse
+from idea_explorer.adapters.http.response import HEADER_VALUE, TARGET, TOKEN, Response
 
-READ_BYTES = 65_536
 WRITE_BYTES = 65_536  # that the server has to take before the timeout; a large body may take longer
 IDLE_SECONDS = 5.0  # after which a connection is not used again; as httpx2 has it
 # the anthropic SDK's: a connection that is silent for a minute is probed, and is dead after five more
@@ -54,11 +53,11 @@ class Http11Transport(httpx2.BaseTransport):
             raise
         return httpx2.Response(
             response.status,
-            headers=response.fields,
+            headers=response.headers,
             stream=_Body(response, connection, partial(self._put_back, origin, connection)),
             extensions={
-                "http_version": b"HTTP/1.0" if response.version == 10 else b"HTTP/1.1",
-                "reason_phrase": response.reason.encode("latin-1"),
+                "http_version": response.version,
+                "reason_phrase": response.reason,
                 "network_stream": SimpleNamespace(get_extra_info={"socket": connected}.get),
             },
         )
@@ -117,33 +116,24 @@ class _Body(httpx2.SyncByteStream):
 
     def __init__(
         self,
-        response: client.HTTPResponse,
+        response: Response,
         connection: client.HTTPConnection,
         put_back: Callable[[], None],
     ) -> None:
         self._response = response
         self._connection = connection
         self._put_back = put_back
-        self._is_complete = False
 
     def __iter__(self) -> Iterator[bytes]:
-        response = self._response
-        # `read1` returns what has arrived, but before Python 3.13 it never ends where the length is known
-        read = response.read1 if response.length is None else response.read
         try:
-            while data := read(READ_BYTES):
-                yield data
-        except (OSError, client.HTTPException) as error:
+            yield from self._response.read_body()
+        except OSError as error:
             raise _map_error(error) from error
-        if response.length:
-            raise httpx2.RemoteProtocolError("The server closed the connection too early.")
-        self._is_complete = True
 
     def close(self) -> None:
-        if self._is_complete and not self._response.will_close:
+        if self._response.can_be_followed:
             self._put_back()
         else:
-            self._response.close()
             self._connection.close()
 
 
@@ -180,21 +170,14 @@ def _make_chunk(data: bytes | memoryview) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), bytes(data))
 
 
-def _receive(connected: socket.socket, method: str) -> StrictResponse:
-    response = StrictResponse(connected, method=method)
+def _receive(connected: socket.socket, method: str) -> Response:
     try:
-        response.begin()
-    except BaseException as error:
-        response.close()
-        if isinstance(error, (OSError, client.HTTPException)):
-            raise _map_error(error) from error
-        raise
-    return response
+        return Response(connected, method)
+    except OSError as error:
+        raise _map_error(error) from error
 
 
-def _map_error(error: OSError | client.HTTPException) -> httpx2.TransportError:
-    if isinstance(error, client.HTTPException):  # first, because one of them is an OSError too
-        return httpx2.RemoteProtocolError(str(error))
+def _map_error(error: OSError) -> httpx2.TransportError:
     kind = httpx2.ReadTimeout if isinstance(error, TimeoutError) else httpx2.ReadError
     return kind(str(error))
 

@@ -30,8 +30,9 @@ SECONDS_PER_FILE = 0.000_05
 LOOKING_SHARE = 1 / 100  # where looking takes longer
 MAX_PAUSE_SECONDS = 1.0  # for that reason, also where a look takes so long that its share is larger
 # A question that comes no later than this after the next look is due does not wait for it. A search may be
-# answered from documents that are a minute old: the files are looked at when its run begins, and then a model
-# answers for seconds, after which every first search would have to wait.
+# answered from documents that are a minute old: the files of a folder are looked at when its run begins, and
+# then a model answers for seconds, after which every first search would have to wait. On GitHub each run has
+# an index of its own, and its first search makes the first look.
 BACKGROUND_SECONDS = 1.0
 SEARCH_BACKGROUND_SECONDS = 60.0
 NEVER = -math.inf
@@ -192,7 +193,10 @@ class DocumentIndex(Queries):
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
-            # another process writes what has changed; it may take its time
+            # another process writes what has changed; it may take its time, but answers wait for a look
+            self._plan_next_look(file.count_files(), began)
+            self._stale_at = NEVER
+            return
         self._plan_next_look(file.count_files(), began)
 
     def _plan_next_look(self, files: int, began: float) -> None:

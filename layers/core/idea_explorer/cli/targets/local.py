@@ -33,14 +33,26 @@ if TYPE_CHECKING:
 
 
 class LocalTarget:
-    def __init__(self, settings: Settings, research: str | None = None) -> None:
-        """`research` is the folder as the command was given it."""
+    def __init__(
+        self,
+        settings: Settings,
+        research: str | None = None,
+        is_worked_on: Callable[[Exploration], bool] | None = None,
+    ) -> None:
+        """`research` is the folder as the command was given it. `is_worked_on` says whether a process of this
+        machine runs an exploration."""
         self._settings = settings
         self._research = research
+        if is_worked_on:
+            self._is_worked_on = is_worked_on
 
     @classmethod
     def in_folder(cls, research: str | None) -> Self:
         return cls(read_settings(research), research)
+
+    @cached_property
+    def _is_worked_on(self) -> Callable[[Exploration], bool]:
+        return worked_on_here(self._settings)
 
     @cached_property
     def _deps(self) -> "Deps":
@@ -136,7 +148,6 @@ class LocalTarget:
         from idea_explorer.usecases.follow import follow
 
         exploration, reason = self.find_readable(exploration_id), None
-        is_worked_on = worked_on_here(self._settings)
         while True:
             news = follow(exploration.id, after, self._deps, wait_seconds=1.0)
             for event in news.events:
@@ -146,7 +157,7 @@ class LocalTarget:
                 notify(news.waits_for)
             reason = news.waits_for
             exploration = self.find(exploration_id)
-            idle = not (news.events or exploration.is_final or is_worked_on(exploration))
+            idle = not (news.events or exploration.is_final or self._is_worked_on(exploration))
             if news.over or idle:
                 return
 
@@ -157,7 +168,7 @@ class LocalTarget:
     def cancel(self, exploration_id: str) -> JsonObject:
         self.find(exploration_id)
         cancelled = cancel(exploration_id, LOCAL_OWNER, self._deps)
-        if cancelled.is_final or worked_on_here(self._settings)(cancelled):
+        if cancelled.is_final or self._is_worked_on(cancelled):
             return self._dump(cancelled)
         with suppress(ConflictError):  # a worker was first to see that it is to end
             # as it was seen: if it has ended meanwhile, a new run must not begin

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from idea_explorer.domain.claims import Verdict
-from idea_explorer.domain.json import JsonObject
+from idea_explorer.domain.json import JsonObject, sanitize
 from idea_explorer.domain.text import one_line
 from idea_explorer.domain.verification.words import (
     content_words,
@@ -144,7 +144,7 @@ def parse_verdicts(answer: str, count: int) -> dict[int, Answer]:
     entries = given.get("verdicts") if isinstance(given, dict) else None
     verdicts: dict[int, Answer] = {}
     repeated: set[int] = set()
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in map(sanitize, entries) if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
             continue
         number, verdict, reason = (entry.get(name) for name in ("number", "verdict", "reason"))

@@ -14,11 +14,11 @@ _TAKES_BACK = lazy_pattern(
     r"|purported\w*|claims?|claimed|believed?|false\w*|wrong\w*|untrue|incorrect\w*|inaccurate|mistaken"
     r"|not (?:true|so|the case)|no longer|debunk\w*|refut\w+|disprove\w*|disput\w+|retract\w+|reject\w+"
     r"|ruled out|correction|outdated|obsolete|superseded|hypothetical\w*|fiction\w*|satire"
-    r"|no (?:evidence|proof)|never|however|withdrawn|nonsense|opposite|contrary|contradict\w*|unproven"
-    r"|doubt\w*"
+    r"|no (?:evidence|proof)|never been|withdrawn|nonsense|the opposite (?:is|holds)"
+    r"|on the contrary|contradict\w*|unproven|doubt\w*"
     r"|myth(?:os|en)|irrt[uü]m\w*|falsch\w*|unwahr\w*|angeblich\w*|widerleg\w+|veraltet\w*|verworfen\w*"
-    r"|jedoch|unsinn|gegenteil|keine? (?:belege?|beweise?)"
-    r"|mythes?|faux|fausse|falso|falsa|mito|mitos)\b|(?:^|[.!?]\s+)(?:No|Nein|Non)[,.] ",
+    r"|unsinn|gegenteil|keine? (?:belege?|beweise?)"
+    r"|mythes?|faux|fausse|falso|falsa|mito|mitos)\b|(?:^|[.!?]\s+)(?:No|Nein|Non|However)[,.] ",
     re.IGNORECASE,
 )
 _QUOTED = ">"
