@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 
 from idea_explorer.adapters.documents.process import ChildProcessReader
+from idea_explorer.adapters.http import response
 from idea_explorer.adapters.music.embedders import LexiconEmbedder
 from idea_explorer.adapters.offline.conversation import Conversation
 from idea_explorer.adapters.offline.research import research
@@ -73,6 +74,7 @@ from idea_explorer.domain.verification.batch import cut_excerpt
 from idea_explorer.domain.verification.cited import find_cited_sentences
 from idea_explorer.domain.verification.evidence import Evidence
 from idea_explorer.domain.verification.rules import find_unsupported
+from idea_explorer.domain.verification.verbatim import states_sentence
 from idea_explorer.ports import ModelRequest, UploadedFile
 from idea_explorer.tools.assistant import MAX_EXPRESSION
 from idea_explorer.tools.calculator import calculate
@@ -135,6 +137,18 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "accents": lambda size: "a" + "\u0315" * (size // 4) + "\u0316" * (size // 4),
     "lone opening": lambda size: "[" + "a" * (size - 1),
 }
+
+
+def read_lines(text: str) -> None:
+    """Each kind of line of a response, with an end that makes none of it valid."""
+    given = text.encode("latin-1", "replace").replace(b"\n", b" ")
+    for begin, pattern in {
+        b"HTTP/1.1 200 ": response._STATUS_LINE,
+        b"name:": response._HEADER_LINE,
+        b"1;": response._CHUNK_LINE,
+        b"1": response._CHUNK_LINE,
+    }.items():
+        pattern.fullmatch(begin + given + b"\0\r\n")
 
 
 def refuse(call: Surface) -> Surface:
@@ -211,6 +225,8 @@ SURFACES: dict[str, Surface] = {
     ),
     "citations of a definition": lambda text: check_citations(f"[1] [1]\n\n[1]: {text}", []),
     "citations of a link": lambda text: check_citations(f"[a]({text})", []),
+    "lines of a response": read_lines,
+    "verbatim sentence": lambda text: states_sentence("Tea sells.", f"{text}\nTea sells. {text}"),
     "evidence": lambda text: check_citations(
         "See https://a.b/c.", [make_passage(PAGE, text, title=text)]
     ),

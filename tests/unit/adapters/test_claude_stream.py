@@ -8,8 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from idea_explorer.adapters.claude.client import ANTHROPIC, map_sdk_errors
 from idea_explorer.adapters.claude.message import MessageBuilder
 from idea_explorer.adapters.claude.stream import StreamReader
+from idea_explorer.domain.errors import ExternalError
 from idea_explorer.domain.json import Block
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer
@@ -214,6 +216,9 @@ def whole(**changes: object) -> list[bytes]:
         {"usage": {"cache_read_input_tokens": "many"}},
         {"usage": {"cache_creation_input_tokens": True}},
         {"usage": {"input_tokens": float("inf")}},
+        {"usage": {"output_tokens": 10**400}},
+        {"usage": {"server_tool_use": 5}},
+        {"usage": "many"},
         {"usage": {"server_tool_use": {"web_search_requests": [1]}}},
         {"stop_reason": 7},
         {"block": "Tea."},
@@ -221,7 +226,7 @@ def whole(**changes: object) -> list[bytes]:
 )
 def test_what_could_not_be_read_again_is_not_taken(changes: dict[str, object]) -> None:
     """The client names these errors, and asks again; once stored, the exploration would be lost."""
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises(ExternalError), map_sdk_errors(ANTHROPIC):
         read(*whole(**changes))
 
 

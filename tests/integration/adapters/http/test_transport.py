@@ -102,6 +102,10 @@ def client(make: Callable[[ssl.SSLContext], httpx2.BaseTransport]) -> Iterator[h
         ([b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok"], b"ok"),
         ([respond(b"transfer-encoding: chunked "), b"1\r\na\r\n0\r\n\r\n"], b"a"),
         ([CHUNKED, b"1;x=y\r\na\r\n0\r\nx-last: 1\r\n\r\n"], b"a"),
+        ([respond(b"content-length: 2, 2"), b"ok"], b"ok"),
+        ([respond(b"Content-Length: 2"), b"ok"], b"ok"),
+        ([respond(b"TRANSFER-ENCODING: Chunked"), b"1\r\na\r\n0\r\n\r\n"], b"a"),
+        ([respond(*[b"x-name: a"] * 90, b"content-length: 2"), b"ok"], b"ok"),
         ([CHUNKED, b"000", b"2\r", b"\nab\r", b"\n0\r\n", b"\r\n"], b"ab"),
         ([b"HTTP/1.1 200 OK\ncontent-length: 2\n\nok"], b"ok"),
         ([respond(b"content-length: 2", b"content-length: 2"), b"ok"], b"ok"),
@@ -181,6 +185,7 @@ def test_the_request_is_sent_as_it_is(client: httpx2.Client) -> None:
         (send(CHUNKED, b"0x2\r\nab\r\n0\r\n\r\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"2\r\nabcd\r\n0\r\n\r\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"0002\r\nok\r\n00"), httpx2.RemoteProtocolError),
+        (send(CHUNKED, b"2\nok\n0\n\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"2\r\nok\r\n0\r\n"), httpx2.RemoteProtocolError),
         (send(CHUNKED, b"2\r\nok\r\n0\r\nno header\r\n\r\n"), httpx2.RemoteProtocolError),
         (send(b"HTTP/1.1 103 Early Hints\r\n\r\n"), httpx2.RemoteProtocolError),
@@ -309,14 +314,13 @@ def test_an_empty_body_of_unknown_length_is_one_last_chunk(client: httpx2.Client
 
 
 def test_no_line_is_added_to_a_request() -> None:
-    """httpx2 takes whatever is given as a method."""
+    """httpx2 takes whatever is given as a method or as the name of a header."""
     transport = Http11Transport(ssl.create_default_context())
-    with (
-        server(send(OK)) as url,
-        httpx2.Client(transport=transport) as http,
-        pytest.raises(httpx2.LocalProtocolError),
-    ):
-        http.request("GET / HTTP/1.1\r\nx-added: 1\r\nx:", url)
+    with server(send(OK)) as url, httpx2.Client(transport=transport) as http:
+        with pytest.raises(httpx2.LocalProtocolError):
+            http.request("GET / HTTP/1.1\r\nx-added: 1\r\nx:", url)
+        with pytest.raises(httpx2.LocalProtocolError):
+            http.get(url, headers={"x-name: 1\r\nx-added": "1"})
 
 
 def test_a_large_body_may_take_longer_than_the_timeout_of_a_write(client: httpx2.Client) -> None:
@@ -360,6 +364,84 @@ def test_a_connection_is_used_again_until_the_server_closes_it(client: httpx2.Cl
         assert client.get(url).content == b"ok"
 
     assert served == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("response", "is_reused"),
+    [
+        (OK, True),
+        (respond(b"Connection: Close", b"content-length: 2") + b"ok", False),
+        (respond(b"connection: x, close", b"content-length: 2") + b"ok", False),
+        (b"HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok", False),
+        (b"HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok", False),
+        (CHUNKED + b"2\r\nok\r\n0\r\n\r\n", True),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", True),
+        (b"HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", True),
+    ],
+)
+def test_a_connection_is_used_again_as_the_server_says(
+    client: httpx2.Client, response: bytes, is_reused: bool
+) -> None:
+    connections: list[int] = []
+
+    def serve(connected: socket.socket) -> None:
+        connections.append(0)
+        while connected.recv(65_536):
+            connections[-1] += 1
+            connected.sendall(response)
+
+    with server(serve) as url:
+        for _ in range(2):
+            client.get(url)
+
+    assert connections == ([2] if is_reused else [1, 1])
+
+
+def test_a_response_to_head_has_no_body(client: httpx2.Client) -> None:
+    connections: list[int] = []
+
+    def serve(connected: socket.socket) -> None:
+        connections.append(0)
+        while connected.recv(65_536):
+            connected.sendall(OK[:-2])
+
+    with server(serve) as url:
+        assert [client.head(url, timeout=SHORT).content for _ in range(2)] == [b"", b""]
+
+    assert len(connections) == 1
+
+
+def test_a_server_that_does_not_read_ends_a_write(client: httpx2.Client) -> None:
+    timeout = httpx2.Timeout(5.0, write=0.2)
+    with server(lambda _: time.sleep(1.0)) as url, pytest.raises(httpx2.WriteTimeout):
+        client.post(url, content=b"x" * 20_000_000, timeout=timeout)
+
+
+def test_what_ends_a_response_does_not_end_the_next_one(client: httpx2.Client) -> None:
+    """A stream is cancelled by another thread, which may come when all of it was read."""
+    transport = Http11Transport(ssl.create_default_context())
+
+    def serve(connected: socket.socket) -> None:
+        while connected.recv(65_536):
+            connected.sendall(OK)
+
+    with server(serve) as url, httpx2.Client(transport=transport) as http:
+        first = http.get(url)
+        with http.stream("GET", url) as second:
+            assert first.extensions["network_stream"].get_extra_info("socket") is None
+            assert second.extensions["network_stream"].get_extra_info("socket") is not None
+            assert second.read() == b"ok"
+
+
+def test_announcements_without_end_are_an_error() -> None:
+    transport = Http11Transport(ssl.create_default_context())
+    hints = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"
+    with (
+        server(send(hints * 100 + OK)) as url,
+        httpx2.Client(transport=transport) as http,
+        pytest.raises(httpx2.RemoteProtocolError, match="too often"),
+    ):
+        http.get(url)
 
 
 def test_a_connection_is_not_used_again_after_a_body_that_cannot_be_read(

@@ -239,6 +239,11 @@ def test_only_a_whole_sentence_of_the_source_stands_there_word_for_word() -> Non
         "What sellers print:\n\n" + "- It is a very old drink.\n" * 40 + "- Tea cures cancer.",
         "The advert read as follows.\n> Tea cures cancer.",
         "Tea cures cancer.\n\n" * 30,
+        'The vendor wrote: "Our tea is the best. Tea cures cancer. It tastes good." It sells.',
+        "Er schrieb: „Wir wissen es. Tea cures cancer. So ist es.“ Das ist alles.",
+        "It says: “We know it. Tea cures cancer. It sells.” We bought it.",
+        "> Bob wrote this.\nTea cures cancer.",
+        "Suppose tea were magic. Tea cures cancer.",
     ],
 )
 def test_a_sentence_that_its_source_takes_back_is_not_stated(passage: str) -> None:
@@ -250,6 +255,8 @@ def test_a_sentence_that_its_source_takes_back_is_not_stated(passage: str) -> No
     [
         "Tea is old. Tea sells. It is cheap.",
         "# Tea\n\nTea sells.",
+        'They call it "best". Tea sells. It is cheap.',
+        "Sie nennen es „gut“. Tea sells. It is cheap.",
         "# Tea\nTea sells.\nIt is cheap.",
         "It is old.\nTea sells.",
         "# Results\n\n- It is old.\n- Tea sells.",

@@ -204,7 +204,7 @@ def map_sdk_errors(account: Account) -> Iterator[None]:
         raise errors.NetworkError(
             "The connection to Claude broke off.", hint="Try again."
         ) from error
-    except (ValueError, KeyError, IndexError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise errors.UnavailableError(
             "Claude's response could not be read.", hint="Try again."
         ) from error

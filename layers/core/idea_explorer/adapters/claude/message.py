@@ -8,6 +8,10 @@ from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
+MAX_COUNT = (
+    10**12
+)  # tokens or searches of one answer: far beyond any, and still a number that has a price
+
 
 class MessageBuilder:
     """Takes the events of one stream, or a message that was not streamed."""
@@ -153,7 +157,7 @@ def _count(counts: dict[str, Any], name: str) -> int:
         return 0
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
         raise ValueError(f"{name} is not a count")
     return value
 

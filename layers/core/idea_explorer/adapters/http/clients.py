@@ -73,7 +73,7 @@ def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
         ) from error
     except httpx2.InvalidURL as error:
         raise RejectedError(f"The address for {service} is too long or not valid.") from error
-    except httpx2.LocalProtocolError as error:
+    except (httpx2.LocalProtocolError, UnicodeEncodeError) as error:
         raise AuthFailedError(
             f"The request to {service} cannot be sent: a header has a character that none may have.",
             hint="Check the token for line breaks and other control characters.",

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from http import client
 from types import SimpleNamespace
 from typing import TypeAlias
@@ -15,7 +14,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from idea_explorer.adapters.http.response import HEADER_VALUE, TARGET, TOKEN, Response
+from idea_explorer.adapters.http.response import HEADER_VALUE, TOKEN, Response
 
 WRITE_BYTES = 65_536  # that the server has to take before the timeout; a large body may take longer
 IDLE_SECONDS = 5.0  # after which a connection is not used again; as httpx2 has it
@@ -51,14 +50,20 @@ class Http11Transport(httpx2.BaseTransport):
         except BaseException:
             connection.close()
             raise
+        known: dict[str, socket.socket] = {"socket": connected}
+
+        def put_back() -> None:
+            known.clear()  # who ends this response must not end the next one
+            self._put_back(origin, connection)
+
         return httpx2.Response(
             response.status,
             headers=response.headers,
-            stream=_Body(response, connection, partial(self._put_back, origin, connection)),
+            stream=_Body(response, connection, put_back),
             extensions={
                 "http_version": response.version,
                 "reason_phrase": response.reason,
-                "network_stream": SimpleNamespace(get_extra_info={"socket": connected}.get),
+                "network_stream": SimpleNamespace(get_extra_info=known.get),
             },
         )
 
@@ -131,7 +136,7 @@ class _Body(httpx2.SyncByteStream):
             raise _map_error(error) from error
 
     def close(self) -> None:
-        if self._response.can_be_followed:
+        if self._response.is_reusable:
             self._put_back()
         else:
             self._connection.close()
@@ -155,8 +160,8 @@ def _send(connected: socket.socket, request: httpx2.Request) -> None:
 def _make_head(request: httpx2.Request) -> bytes:
     """What would not be read as it is meant is refused; a value may be a secret, so it is not quoted."""
     method, target = request.method.encode("latin-1"), request.url.raw_path
-    if not (TOKEN.fullmatch(method) and TARGET.fullmatch(target)):
-        raise httpx2.LocalProtocolError("The method or the address cannot be sent.")
+    if not TOKEN.fullmatch(method):  # a URL of httpx2's has no characters that could end the line
+        raise httpx2.LocalProtocolError("The method cannot be sent.")
     lines = [b"%b %b HTTP/1.1" % (method, target)]
     for name, value in request.headers.raw:
         if not (TOKEN.fullmatch(name) and HEADER_VALUE.fullmatch(value)):
@@ -185,7 +190,7 @@ def _map_error(error: OSError) -> httpx2.TransportError:
 def _is_readable(connected: socket.socket) -> bool:
     """Of an idle connection: whether the server has closed it, or sent what nobody asked for."""
     if isinstance(connected, ssl.SSLSocket) and connected.pending():
-        return True
+        return True  # decrypted, so the system knows nothing of it
     poll = select.poll()
     poll.register(connected, select.POLLIN)
     return bool(poll.poll(0))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.verification.words import plain_text
@@ -10,7 +11,7 @@ MAX_AROUND = 500  # characters before and after a sentence that may take it back
 MAX_ABOVE = 10_000  # characters above a list, in which the line stands that leads in to it
 MAX_PLACES = 10  # at which a sentence is looked at
 _TAKES_BACK = lazy_pattern(
-    r"\b(?:myths?|misconceptions?|misunderstandings?|rumou?rs?|hoax\w*|fallac\w+|allege\w*|supposed\w*"
+    r"\b(?:myths?|misconceptions?|misunderstandings?|rumou?rs?|hoax\w*|fallac\w+|allege\w*|suppos\w+"
     r"|purported\w*|claims?|claimed|believed?|false\w*|wrong\w*|untrue|incorrect\w*|inaccurate|mistaken"
     r"|not (?:true|so|the case)|no longer|debunk\w*|refut\w+|disprove\w*|disput\w+|retract\w+|reject\w+"
     r"|ruled out|correction|outdated|obsolete|superseded|hypothetical\w*|fiction\w*|satire"
@@ -21,7 +22,6 @@ _TAKES_BACK = lazy_pattern(
     r"|mythes?|faux|fausse|falso|falsa|mito|mitos)\b|(?:^|[.!?]\s+)(?:No|Nein|Non|However)[,.] ",
     re.IGNORECASE,
 )
-_QUOTED = ">"
 _ITEM = lazy_pattern(r"\s*(?:[-+]|\d{1,3}[.)])\s|\s")
 # what may stand before a sentence in its line; emphasis, and with it the asterisk of an item, is removed
 _LINE_START = lazy_pattern(r"\s*(?:(?:[-+>]|\d{1,3}[.)])\s+)?")
@@ -41,7 +41,8 @@ def states_sentence(markdown: str, passage: str) -> bool:
     sentence = plain_text(markdown)
     places = [*_find(sentence, passage)]
     return (
-        len(places) <= MAX_PLACES
+        0 < len(places) <= MAX_PLACES
+        and places[-1] < _doubtful_from(passage)
         and any(_is_whole(sentence, at, passage) for at in places)
         and not any(_is_taken_back(sentence, at, passage) for at in places)
     )
@@ -71,23 +72,41 @@ def _is_whole(sentence: str, at: int, passage: str) -> bool:
 def _is_taken_back(sentence: str, at: int, passage: str) -> bool:
     before = passage[max(0, at - MAX_AROUND) : at]
     after = passage[at + len(sentence) :][:MAX_AROUND].lstrip()
-    if after[:1].islower() or _line_before(at, passage).lstrip().startswith(_QUOTED):
-        return True
-    return _is_led_in(at, passage) or any(
-        map(_TAKES_BACK.search, (before, after, *_headings_above(at, passage)))
+    return (
+        after[:1].islower()
+        or _is_quoted(at, passage)
+        or _is_led_in(at, passage)
+        or any(map(_TAKES_BACK.search, (before, after)))
     )
+
+
+def _is_quoted(at: int, passage: str) -> bool:
+    """Whether a quotation that begins in the same paragraph has not ended."""
+    start = max(0, at - MAX_ABOVE)
+    paragraph = passage[max(start, passage.rfind("\n\n", start, at)) : at].lstrip()
+    if any(line.lstrip().startswith(">") for line in paragraph.split("\n")):
+        return True
+    # the sign that ends a quotation in German begins one in English
+    pairs = ("„“", "»«") if "„" in paragraph or "»" in paragraph else ("“”", "«»")
+    opens = any(paragraph.count(pair[0]) > paragraph.count(pair[1]) for pair in pairs)
+    return opens or paragraph.count('"') % 2 == 1
 
 
 def _line_before(at: int, passage: str) -> str:
     return passage[passage.rfind("\n", 0, at) + 1 : at]
 
 
-def _headings_above(at: int, passage: str) -> Iterator[str]:
-    """All of them, since a title counts for the whole document, and its first line."""
-    yield passage[:at].partition("\n")[0][:MAX_AROUND]
-    for line in passage[:at].split("\n"):
-        if line.startswith("#"):
-            yield line[:MAX_AROUND]
+@lru_cache(maxsize=32)  # of the sources of a report, each is asked about many sentences
+def _doubtful_from(passage: str) -> int:
+    """From where on a heading, or the first line, takes back what is said. All that follows counts as below
+    it: a title is that of the whole document."""
+    at = 0
+    for number, line in enumerate(passage.split("\n")):
+        is_heading = not number or line.startswith("#")
+        if is_heading and _TAKES_BACK.search(line[:MAX_AROUND]):
+            return at + min(len(line), MAX_AROUND)
+        at += len(line) + 1
+    return len(passage)
 
 
 def _is_led_in(at: int, passage: str) -> bool:
