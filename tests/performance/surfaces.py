@@ -33,7 +33,7 @@ from idea_explorer.domain.encodings import guess_codec
 from idea_explorer.domain.errors import ExplorerError
 from idea_explorer.domain.file_kinds import FileSample, detect_kind
 from idea_explorer.domain.ids import new_id
-from idea_explorer.domain.json import JsonObject, sanitize
+from idea_explorer.domain.json import JsonObject, document_block, sanitize
 from idea_explorer.domain.music import album_key, build_matcher, extract_words, shorten
 from idea_explorer.domain.names import check_ref, check_repository_name
 from idea_explorer.domain.parsed_documents import parse_document
@@ -207,6 +207,11 @@ def found(text: str) -> Conversation:
     return ask(("assistant", call), ("user", result), idea=text)
 
 
+def attached(title: str, text: str) -> Conversation:
+    """The text is a document for the offline model."""
+    return ask(("user", document_block(title, text or "a")), idea="a")
+
+
 def question(text: str) -> Conversation:
     return ask(idea=text, tools=["calculator", "http_fetch", "list_files"])
 
@@ -338,6 +343,7 @@ SURFACES: dict[str, Surface] = {
     "pattern for code": refuse(lambda text: line_pattern(text[:MAX_TEXT])),
     "files of code": refuse(lambda text: glob(text[:MAX_TEXT])),
     "offline research": lambda text: research(found(text)),
+    "offline findings": lambda text: research(attached("Question 1", text)),
     "offline answer": lambda text: answer_question(question(text)),
     "offline code": lambda text: explain_code(question(text)),
 }

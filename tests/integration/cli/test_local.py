@@ -280,3 +280,20 @@ def test_an_estimate_learns_from_what_ran_here(idea: Idea) -> None:
         idea("explore", f"Urban bees {number}", "--quiet", "--if-exists", "run")
     found = json.loads(idea("explore", "--estimate", "--json", "Urban bees")[1])
     assert (found["runs"], found["cost_usd"]) == (5, {"low": 0.0, "high": 0.0})
+
+
+def test_a_deep_run_without_a_key_writes_what_its_branches_found(
+    idea: Idea, tmp_path: Path
+) -> None:
+    (tmp_path / "ideas").mkdir()
+    note = "Urban bees sell 3 kg of honey at a market. Each hive needs a supplier and a market."
+    (tmp_path / "ideas" / "bees.md").write_text(f"# Bees\n\n{note}\n", "utf-8")
+
+    code, out, _ = idea("explore", "Urban bees", "--depth", "deep", "--json", "--quiet")
+
+    report = json.loads(out)["content"]
+    assert code == 0
+    assert report.startswith("# Urban bees")
+    assert "- Urban bees sell 3 kg of honey at a market. ([Bees](../bees.md))" in report
+    assert report.count("3 kg of honey at a market. ([Bees]") == 1  # not in every section
+    assert "unsupported" not in report

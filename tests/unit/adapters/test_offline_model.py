@@ -25,7 +25,7 @@ def test_it_reads_related_research_and_writes_the_business_framework(tmp_path: P
     assert "[Tea](../tea.md)" in report
     assert "grown to 3 million" in report
     assert find_verdict(report) is None  # there is none to take over, and none is made up
-    assert "no earlier research has a verdict" in report
+    assert "none of the documents above has a verdict" in report
     for heading in ("Problem", "Market", "Use cases and personas", "Feasibility", "Verdict"):
         assert f"## {heading}" in report
     assert {record.name for record in done.run.stats.tool_calls} >= {

@@ -227,6 +227,7 @@ MEASURED = {
     "settings of code": "tools.code.resolving.packages._JSONC",
     "files of code": "tools.code.patterns._GLOB_TOKEN",
     "offline research": "adapters.offline.research._MARKUP",
+    "offline findings": "adapters.offline.research._FINDING",
     "offline answer": """
         adapters.offline.conversation._WORD adapters.offline.scripts._URL
         adapters.offline.scripts._SUM adapters.offline.scripts._ACRONYM

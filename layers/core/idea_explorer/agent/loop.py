@@ -46,6 +46,7 @@ from idea_explorer.domain.deadline import WRITE_MARGIN_SECONDS, Deadline
 from idea_explorer.domain.errors import ExternalError, TooLongError
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.json import sanitize_block
+from idea_explorer.domain.retry import sleep_unless
 from idea_explorer.domain.transcript import (
     AnyEntry,
     BranchesStarted,
@@ -183,8 +184,7 @@ class Agent:
             # a store that cannot be reached does not end the run
             with suppress(ExternalError):
                 self.sink.emit(announce_retry(again, step=state.steps + 1))
-            self.deadline.clock.sleep(again.seconds)
-            if self.cancelled():
+            if sleep_unless(self.cancelled, again.seconds, self.deadline.clock):
                 return Finish("cancelled", "cancelled")
             state = self._state
         return None

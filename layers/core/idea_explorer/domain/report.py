@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from idea_explorer.domain.cited_sources import CitedDocument, read_citations
 from idea_explorer.domain.json import Block, text_of
-from idea_explorer.domain.report_text import has_heading, strip_preamble
+from idea_explorer.domain.report_text import FINDINGS, has_heading, strip_preamble
 from idea_explorer.domain.text import escape_markdown, one_line
 from idea_explorer.domain.transcript import (
     AnyEntry,
@@ -20,7 +20,6 @@ from idea_explorer.domain.transcript import (
 )
 from idea_explorer.domain.turns import find_documents
 
-FINDINGS = "Findings"
 MAX_HEADING = 200
 MIN_CORRECTION = 2 / 3  # of a report that a correction has to keep
 CALL_STOPS = frozenset({"tool_use", "pause_turn"})

@@ -8,6 +8,8 @@ from idea_explorer.domain.text import one_line, unescape_markdown
 
 Verdict: TypeAlias = Literal["STRONG YES", "CONDITIONAL YES", "PIVOT", "PASS"]
 
+FINDINGS = "Findings"  # the heading of what the branches of a run found
+MAX_TITLE = 120
 MAX_REPORT = 300_000  # characters: four answers of the most tokens; more is no report to read
 _FIRST_HEADING = lazy_pattern(r"^#{1,6} \S", re.MULTILINE)
 _TITLE = lazy_pattern(r"^# +(.+)$", re.MULTILINE)
@@ -41,7 +43,13 @@ def strip_preamble(text: str) -> str:
 
 def find_title(report: str, idea: str) -> str:
     found = _TITLE.search(report)
-    return one_line(unescape_markdown(found.group(1)) if found else idea, 120)
+    return one_line(unescape_markdown(found.group(1)) if found else idea, MAX_TITLE)
+
+
+def name_report(report: str, idea: str) -> str:
+    """Its title. What the branches of a run found, without a report made of it, has the idea as its name."""
+    title = find_title(report, idea)
+    return one_line(idea, MAX_TITLE) if title == FINDINGS else title
 
 
 def find_verdict(report: str) -> str | None:

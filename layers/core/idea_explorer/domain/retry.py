@@ -83,6 +83,20 @@ def retry(
             clock.sleep(again.seconds)
 
 
+SLICE_SECONDS = 1.0  # how soon a cancel ends a pause
+
+
+def sleep_unless(cancelled: Callable[[], bool], seconds: float, clock: Clock) -> bool:
+    """Sleep until the time is over, or somebody cancels; whether that was so."""
+    left = seconds
+    while left > 0:
+        clock.sleep(min(left, SLICE_SECONDS))
+        left -= SLICE_SECONDS
+        if cancelled():
+            return True
+    return cancelled()
+
+
 LONGEST_SECONDS = 86_400.0  # no caller waits longer
 _SECONDS = lazy_pattern(r"\d+(\.\d+)?")
 

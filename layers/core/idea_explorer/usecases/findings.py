@@ -12,10 +12,11 @@ from idea_explorer.domain.errors import MissingError
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.private_text import has_private_text
+from idea_explorer.domain.report_text import FINDINGS
 from idea_explorer.domain.transcript import BranchesFinished, BranchesStarted
 from idea_explorer.usecases.deps import Deps
 
-HEADING = "# Findings"  # with which a branch begins, as its prompt says
+HEADING = f"# {FINDINGS}"  # with which a branch begins, as its prompt says
 NEVER_STARTED = "It was never started."
 NOTHING_FOUND = "It ended without findings."
 

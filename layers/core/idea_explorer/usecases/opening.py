@@ -20,7 +20,7 @@ from idea_explorer.domain.json import Block, document_block
 from idea_explorer.domain.models import ModelChoice, ModelProfile
 from idea_explorer.domain.parsed_documents import OFFLINE
 from idea_explorer.domain.related_research import RELATED, RelatedDocument, render_related
-from idea_explorer.domain.retry import Retry, retry
+from idea_explorer.domain.retry import Retry, retry, sleep_unless
 from idea_explorer.domain.run import Receipt, Stats
 from idea_explorer.domain.server_tools import is_fetch
 from idea_explorer.domain.transcript import Instruction, ModelCallFinished, Opening
@@ -235,7 +235,6 @@ def first_message(
 T = TypeVar("T")
 
 WAITING_SHARE = 0.5  # of the time for gathering; the rest is for the run itself
-SLICE_SECONDS = 1.0  # how soon a cancel ends a pause
 
 
 def call_until_reachable(
@@ -249,12 +248,8 @@ def call_until_reachable(
 
     def wait(again: Retry) -> None:
         sink.emit(announce_retry(again, step=0))
-        left = again.seconds
-        while left > 0:
-            clock.sleep(min(left, SLICE_SECONDS))
-            left -= SLICE_SECONDS
-            if cancelled():
-                raise again.error
+        if sleep_unless(cancelled, again.seconds, clock):
+            raise again.error
 
     try:
         until = clock.monotonic() + WAITING_SHARE * deadline.gathering_left

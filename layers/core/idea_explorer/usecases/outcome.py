@@ -17,7 +17,7 @@ from idea_explorer.domain.json import text_of
 from idea_explorer.domain.private_text import has_private_text
 from idea_explorer.domain.report import choose_report, find_verified, read_final_turn
 from idea_explorer.domain.report_phrases import translate_phrases
-from idea_explorer.domain.report_text import find_title, find_verdict
+from idea_explorer.domain.report_text import find_verdict, name_report
 from idea_explorer.domain.run import NO_PLAN, Receipt, Stats
 from idea_explorer.domain.toolsets import TOOLSETS
 from idea_explorer.domain.transcript import AnyEntry, ApprovalsDecided
@@ -184,7 +184,7 @@ class Conclusion:
     verification: Verification | None = None
 
     def title(self, idea: str) -> str:
-        return find_title(self.text, idea)
+        return name_report(self.text, idea)
 
 
 def conclude(state: State, finish: Finish, reader: ReportReader) -> Conclusion:

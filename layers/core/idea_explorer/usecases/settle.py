@@ -20,7 +20,7 @@ from idea_explorer.domain.events import ErrorEvent
 from idea_explorer.domain.exploration import Exploration
 from idea_explorer.domain.ids import ExplorationId
 from idea_explorer.domain.report import choose_report
-from idea_explorer.domain.report_text import find_title, find_verdict, strip_preamble
+from idea_explorer.domain.report_text import find_verdict, name_report, strip_preamble
 from idea_explorer.domain.run import Receipt, Stats, Status
 from idea_explorer.ports import Transcript
 from idea_explorer.usecases.allowance import record_spend
@@ -157,7 +157,7 @@ def _end_from_checkpoint(
         at=deps.clock.now(),
         stats=stats,
         min_resume_usd=price_report(state, Budget(price=price)) if state else None,
-        title=find_title(text, exploration.request.idea),
+        title=name_report(text, exploration.request.idea),
         verdict=find_verdict(text),
         branches=(),
         receipt=Receipt.of(

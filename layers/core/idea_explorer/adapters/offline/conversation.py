@@ -81,6 +81,15 @@ class Conversation:
         self.steps = sum(1 for message in request.messages if message["role"] == "assistant")
 
     @property
+    def documents(self) -> list[tuple[str, str]]:
+        """The title and the text of each."""
+        return [
+            (text_of(block.get("title")), text)
+            for block in self._blocks
+            if (text := document_text(block))
+        ]
+
+    @property
     def words(self) -> list[str]:
         """The distinctive words of the idea, in order."""
         words = (word.lower() for word in _WORD.findall(self.idea))

@@ -1,26 +1,31 @@
 """The offline script for research: list and search, read the best three, write the framework."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from idea_explorer.adapters.offline.conversation import NOTICE, Conversation, ToolUse, Turn
 from idea_explorer.domain.json import JsonObject, text_of
 from idea_explorer.domain.parsed_documents import parse_document
 from idea_explorer.domain.patterns import lazy_pattern
 from idea_explorer.domain.plan import REJECTED, WRITE_PLAN
-from idea_explorer.domain.report_text import find_title, find_verdict
-from idea_explorer.domain.text import escape_markdown, one_line, pluralize
+from idea_explorer.domain.report_text import FINDINGS, find_title, find_verdict
+from idea_explorer.domain.text import escape_markdown, one_line, pluralize, unescape_markdown
 from idea_explorer.domain.verification.cited import find_sentences
 
 DOCUMENTS_READ = 3
 PLANNED = 4  # questions, as many as a deep exploration has branches
 UNKNOWN = "a common angle; nothing was read that speaks for or against it"
 FINDINGS_PER_SECTION = 3
+FINDINGS_PER_QUESTION = 12  # as the prompt of a branch asks for
+BEGINNING = f"# {FINDINGS}"  # with which that prompt has a branch begin
+QUESTION = "Question"  # the title of its question, and with a number, of the findings on it
+NOTHING = "Nothing in the material read is about this; it has to be researched."
 MAX_SUBJECT = 60  # characters of the idea in a heading
 MIN_SENTENCE, MAX_SENTENCE = 30, 400  # characters, so that `_MARKUP` sees only short texts
 ENDS = (".", "!", "?", "…")
+_FINDING = lazy_pattern(r"- (.{1,400}) \(\[(.{1,300})\]\(\.\./([^()\s]{1,600})\)\)")
 _MARKUP = lazy_pattern(r"^(?:[#>*\-|\s]|\d+[.)]\s)+|[*_`]+|\[([^\]]*)\]\([^)]*\)")
 
 # Sections that say how a report was made, and what to do next.
@@ -103,19 +108,47 @@ def _unread(conversation: Conversation) -> list[str]:
 
 
 def _report(conversation: Conversation) -> str:
-    sources = _sources(conversation)
+    sources = _sources(conversation) or _sources_of_findings(conversation)
     if "### What changed" in conversation.first:
         return _update(conversation, sources)
+    if f"`{BEGINNING}`" in conversation.system:
+        return _answer_question(conversation, sources)
     business = "## Verdict" in conversation.system
     title = one_line(conversation.idea, 100)
     parts = [f"# {title}", NOTICE, _basis(conversation, sources)]
+    said: set[str] = set()
     for name, words in (BUSINESS if business else EXPLORATION).items():
-        parts.append(f"## {name}\n\n{_findings(sources, words.split(), conversation.words)}")
+        found = _choose(sources, words.split(), conversation.words, said)[:FINDINGS_PER_SECTION]
+        said.update(sentence for sentence, _ in found)
+        parts.append(f"## {name}\n\n{_list(found) or NOTHING}")
     if business:
         parts.append(_verdict(sources))
     else:
         parts.insert(4, _directions(sources, conversation.idea))
     return "\n\n".join(parts)
+
+
+def _answer_question(conversation: Conversation, sources: list[Source]) -> str:
+    """What a branch of a deep run writes: findings, in the form in which they are read again below."""
+    question = next((text for title, text in conversation.documents if title == QUESTION), "")
+    about = {**BUSINESS, **EXPLORATION}.get(question.partition(":")[0], question)
+    found = _choose(sources, about.split(), conversation.words, set())[:FINDINGS_PER_QUESTION]
+    missing = "Nothing." if found else NOTHING
+    return f"{BEGINNING}\n\n{_list(found)}\n\n## Not found\n\n{missing}"
+
+
+def _sources_of_findings(conversation: Conversation) -> list[Source]:
+    """Those that the branches of a deep run cite, with what they say of them."""
+    said: dict[tuple[str, str], dict[str, None]] = {}
+    for title, text in conversation.documents:
+        if title.startswith(f"{QUESTION} "):
+            for line in text.splitlines():
+                if found := _FINDING.fullmatch(line):
+                    said.setdefault((unquote(found[3]), found[2]), {})[found[1]] = None
+    return [
+        Source(path, unescape_markdown(title), tuple(findings), None)
+        for (path, title), findings in said.items()
+    ]
 
 
 def _update(conversation: Conversation, sources: list[Source]) -> str:
@@ -156,15 +189,19 @@ def _basis(conversation: Conversation, sources: list[Source]) -> str:
     return f"Built on earlier research of the team:\n\n{listed}{note}"
 
 
-def _findings(sources: list[Source], section: list[str], idea: list[str]) -> str:
+def _choose(
+    sources: list[Source], section: list[str], idea: list[str], said: Container[str]
+) -> list[tuple[str, Source]]:
+    """The sentences about a section, the best first, without those that were said in another."""
     best = sorted(_scored(sources, section, idea), key=lambda scored: -scored[0])
     # reports repeat each other; the first that says it is the source
-    said = {sentence: source for _, sentence, source in reversed(best)}
+    by_sentence = {sentence: source for _, sentence, source in reversed(best)}
     ranked = dict.fromkeys(sentence for _, sentence, _ in best)
-    lines = [f"- {sentence} ({said[sentence].link})" for sentence in ranked][:FINDINGS_PER_SECTION]
-    return (
-        "\n".join(lines) or "Nothing in the material read is about this; it has to be researched."
-    )
+    return [(sentence, by_sentence[sentence]) for sentence in ranked if sentence not in said]
+
+
+def _list(found: Iterable[tuple[str, Source]]) -> str:
+    return "\n".join(f"- {sentence} ({source.link})" for sentence, source in found)
 
 
 def _scored(
@@ -213,7 +250,9 @@ def _verdict(sources: list[Source]) -> str:
         )
     else:
         line = (
-            "**None.** No model judged this idea, and no earlier research has a verdict to repeat."
+            "**None.** No model judged this idea, and none of the documents above has a verdict to repeat."
+            if sources
+            else "**None.** No model judged this idea."
         )
         why = "There are none yet: the idea has still to be researched."
     listed = "\n".join(f"- {source.link}: {source.verdict}" for source in sources if source.verdict)
