@@ -18,6 +18,8 @@ OLDEST = "0199a111-0000-7000-8000-000000000001"
 class Listed:
     """A target that has these explorations, and gives them in pages."""
 
+    other_places = "If it ran in another folder, add --research DIR."
+
     def __init__(self, *own: str, page: int = 2) -> None:
         self._own, self._page = own, page
         self.calls = 0
@@ -128,6 +130,9 @@ def test_no_more_pages_are_read_than_a_person_waits_for(monkeypatch: pytest.Monk
     listed = Listed(*many, page=100)
     with pytest.raises(MissingError) as refused:
         find_id("ffff", listed)  # type: ignore[arg-type]
+    assert refused.value.hint == (
+        "See them with: idea list. If it ran in another folder, add --research DIR."
+    )
     assert listed.calls == ids.MAX_SEARCHED // ids.PAGE
     assert refused.value.message == (
         "No exploration of the newest 1,000 has an id that ends or begins with ffff."

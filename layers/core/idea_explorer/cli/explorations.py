@@ -250,7 +250,8 @@ def _describe_wait(target: Target, exploration_id: str) -> str:
     pending = list_pending(target, exploration_id)
     if not pending:
         return f"Everything is decided. {target.describe_next(exploration_id)}"
-    return suggest_decision(pending, target.name(exploration_id))
+    name = target.name(exploration_id)
+    return suggest_decision(pending, name, continues_by_itself=target.continues_by_itself)
 
 
 def _follow(

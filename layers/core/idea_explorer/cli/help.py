@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     if command is None:
         meant = suggest(arguments.topic, [*TOPICS, *commands]) or "."
         raise InvalidRequestError(
-            f"There is no topic or command '{arguments.topic}'{meant}",
+            f'There is no topic or command "{arguments.topic}"{meant}',
             hint=f"Topics are: {', '.join(TOPICS)}.",
         )
     command.print_help()

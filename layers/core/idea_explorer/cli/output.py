@@ -288,12 +288,18 @@ def suggest_resend(details: Details, name: str) -> str | None:
     )
 
 
-def suggest_decision(pending: "Sequence[ApprovalView]", name: str) -> str:
+def suggest_decision(
+    pending: "Sequence[ApprovalView]", name: str, *, continues_by_itself: bool
+) -> str:
     asked, see = _name_decisions(pending)
+    end = (
+        ". The run then continues by itself."
+        if continues_by_itself
+        else f", then continue with `idea resume {name}`."
+    )
     return (
         f"Your decision is needed on {asked}. {see} with `idea approve {name} --list`,"
-        f' decide with `idea approve {name}` or `idea reject {name} --reason "…"`,'
-        f" then continue with `idea resume {name}`."
+        f' decide with `idea approve {name}` or `idea reject {name} --reason "…"`{end}'
     )
 
 

@@ -134,8 +134,8 @@ def describe_folder(settings: Settings) -> str | None:
         )
     if not count:
         return (
-            f"{folder.root} has no documents that can be read (.md, .markdown or .txt), so there is no"
-            " earlier research to build on."
+            f"{folder.root.resolve()} has no documents that can be read (.md, .markdown or .txt), so there"
+            " is no earlier research to build on."
         )
     return None
 

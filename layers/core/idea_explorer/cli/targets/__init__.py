@@ -121,6 +121,16 @@ class Target(Protocol):
         """The exploration as the arguments of the next command have to name it."""
         ...
 
+    @property
+    def continues_by_itself(self) -> bool:
+        """Whether a run goes on once a person has decided, without another command."""
+        ...
+
+    @property
+    def other_places(self) -> str:
+        """Where an exploration may be that is not here, and how to say so."""
+        ...
+
     def describe_next(self, exploration_id: str) -> str:
         """What happens to a run whose changes are all decided, and the command for it."""
         ...

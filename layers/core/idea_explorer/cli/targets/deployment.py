@@ -234,6 +234,14 @@ class DeploymentTarget:
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
 
+    @property
+    def continues_by_itself(self) -> bool:
+        return True
+
+    @property
+    def other_places(self) -> str:
+        return ""
+
     def describe_next(self, exploration_id: str) -> str:
         return f"The run continues. Follow it with: idea watch {self.name(exploration_id)}"
 

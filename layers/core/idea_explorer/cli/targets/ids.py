@@ -75,7 +75,7 @@ def find_id(given: str, target: "Target") -> str:
         which = f"of the newest {MAX_SEARCHED:,} " if len(listed) >= MAX_SEARCHED else ""
         raise MissingError(
             f"No exploration {which}has an id that ends or begins with {part}.",
-            hint="See them with: idea list",
+            hint=f"See them with: idea list. {target.other_places}".rstrip(". ") + ".",
         )
     if len(found) > 1 or len(part) < MIN_PART:
         raise _refuse(part, found, listed)

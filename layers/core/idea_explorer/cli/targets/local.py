@@ -270,6 +270,16 @@ class LocalTarget:
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
 
+    @property
+    def continues_by_itself(self) -> bool:
+        return False
+
+    @property
+    def other_places(self) -> str:
+        return (
+            "If it ran in another folder, add --research DIR; if at a deployment, set IDEA_API_URL."
+        )
+
     def describe_next(self, exploration_id: str) -> str:
         return f"Continue with: idea resume {self.name(exploration_id)}"
 
@@ -281,8 +291,7 @@ class LocalTarget:
                 return find(exploration_id, LOCAL_OWNER, self._deps)
         raise MissingError(
             f"There is no exploration {exploration_id} in {self._settings.research_dir.resolve()}.",
-            hint="If it ran in another folder, add --research DIR; if at a deployment, set"
-            " IDEA_API_URL.",
+            hint=self.other_places,
         )
 
     def find_readable(self, exploration_id: str) -> Exploration:
