@@ -289,7 +289,8 @@ def test_a_deep_run_without_a_key_writes_what_its_branches_found(
     note = "Urban bees sell 3 kg of honey at a market. Each hive needs a supplier and a market."
     (tmp_path / "ideas" / "bees.md").write_text(f"# Bees\n\n{note}\n", "utf-8")
 
-    code, out, _ = idea("explore", "Urban bees", "--depth", "deep", "--json", "--quiet")
+    at = ("--research", str(tmp_path), "--json", "--quiet")
+    code, out, _ = idea("explore", "Urban bees", "--depth", "deep", *at)
 
     report = json.loads(out)["content"]
     assert code == 0
