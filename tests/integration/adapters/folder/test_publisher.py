@@ -170,6 +170,19 @@ def test_files_without_their_commit_are_committed_by_the_next_try(
     assert committed(root, exploration) == 1
 
 
+def test_what_git_ignores_is_a_clear_failure_without_the_hints_of_git(
+    git_desk: Desk, root: Path
+) -> None:
+    (root / ".gitignore").write_text("ideas/\n")
+
+    final = git_desk.publish(git_desk.finished())
+
+    assert final.run.receipt is not None
+    assert "ignored by one of your .gitignore files: ideas" in final.run.receipt.message
+    assert "hint" not in final.run.receipt.message
+    assert (root / DOCUMENT).is_file()
+
+
 def test_a_repository_without_a_commit_gets_its_first(
     desk: Desk, root: Path, tmp_path: Path
 ) -> None:

@@ -133,7 +133,11 @@ class GitFolder:
     def _run(self, *arguments: str) -> str:
         done = _git(self._root, *arguments)
         if done.returncode:
-            output = " ".join((done.stderr or done.stdout).split())
+            lines = (done.stderr or done.stdout).splitlines()
+            # its hints are for people who typed a git command
+            output = " ".join(
+                " ".join(line for line in lines if not line.startswith("hint:")).split()
+            )
             raise ExternalError(output[:500] or "git failed")
         return done.stdout
 
