@@ -202,10 +202,11 @@ def leave_killed(folder: Path) -> tuple[Explorations, Exploration]:
 def test_a_run_that_waits_for_nobody_is_cancelled_at_once(idea: Idea, tmp_path: Path) -> None:
     _, killed = leave_killed(tmp_path)
 
-    watched = idea("watch", killed.id)
+    watched, shown = idea("watch", killed.id), idea("status", killed.id)
     code, out, _ = idea("cancel", killed.id, "--quiet")
 
     assert (watched[0], "No process is running it any more." in watched[2]) == (1, True)
+    assert f"No process is running it any more. Continue with: idea resume {killed.id}" in shown[1]
     assert (code, out) == (0, "cancelled\n")
 
 

@@ -33,6 +33,8 @@ from idea_explorer.domain.request import ExploreRequest
 from idea_explorer.domain.text import one_line, pluralize
 from idea_explorer.domain.toolsets import TOOLSETS
 
+UNENDED = frozenset({"queued", "running"})
+
 
 def submit(arguments: argparse.Namespace) -> int:
     target = choose_target(arguments)
@@ -217,8 +219,8 @@ def _next_steps(target: Target, details: Details, arguments: argparse.Namespace)
         yield resend
     if details.status == "awaiting_approval":
         yield _describe_wait(target, details.id)
-    if details.status in {"queued", "running"}:
-        yield f"No process is running it any more. Continue with: idea resume {name}"
+    if details.status in UNENDED:
+        yield _describe_left(name)
     printed = details.status != "failed" and (arguments.json or arguments.quiet)
     if not printed and (reading := suggest_reading(details, name)):
         yield reading
@@ -243,6 +245,12 @@ def _show(target: Target, found: JsonObject, arguments: argparse.Namespace) -> N
             say(line)
     if details.status == "awaiting_approval":
         say(_describe_wait(target, details.id))
+    if details.status in UNENDED and not target.is_worked_on(details.id):
+        say(_describe_left(target.name(details.id)))
+
+
+def _describe_left(name: str) -> str:
+    return f"No process is running it any more. Continue with: idea resume {name}"
 
 
 def _describe_wait(target: Target, exploration_id: str) -> str:

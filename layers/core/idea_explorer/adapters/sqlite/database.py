@@ -187,10 +187,12 @@ def _checkpoint(path: Path) -> None:
 
 
 def _close(connection: sqlite3.Connection, lock: "threading.RLock") -> None:
-    """Also when the program ends, while a daemon thread may be using it: that would crash."""
-    if lock.acquire(timeout=CLOSE_SECONDS):
-        connection.close()
-        lock.release()
+    """Also when the program ends, while a daemon thread may be using it: that would crash. Whoever
+    interrupts that wants the end, and the file needs no closing."""
+    with suppress(KeyboardInterrupt):
+        if lock.acquire(timeout=CLOSE_SECONDS):
+            connection.close()
+            lock.release()
 
 
 def _make_private(path: Path) -> None:

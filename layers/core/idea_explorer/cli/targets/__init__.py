@@ -121,6 +121,10 @@ class Target(Protocol):
         """The exploration as the arguments of the next command have to name it."""
         ...
 
+    def is_worked_on(self, exploration_id: str) -> bool:
+        """Whether a run that has not ended is still under way. A deployment ends others by itself."""
+        ...
+
     @property
     def continues_by_itself(self) -> bool:
         """Whether a run goes on once a person has decided, without another command."""

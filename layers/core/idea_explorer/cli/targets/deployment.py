@@ -234,6 +234,9 @@ class DeploymentTarget:
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
 
+    def is_worked_on(self, exploration_id: str) -> bool:
+        return True
+
     @property
     def continues_by_itself(self) -> bool:
         return True

@@ -44,14 +44,14 @@ class LocalTarget:
         self._settings = settings
         self._research = research
         if is_worked_on:
-            self._is_worked_on = is_worked_on
+            self._is_run_here = is_worked_on
 
     @classmethod
     def in_folder(cls, research: str | None) -> Self:
         return cls(read_settings(research), research)
 
     @cached_property
-    def _is_worked_on(self) -> Callable[[Exploration], bool]:
+    def _is_run_here(self) -> Callable[[Exploration], bool]:
         return worked_on_here(self._settings)
 
     @cached_property
@@ -157,7 +157,7 @@ class LocalTarget:
                 notify(news.waits_for)
             reason = news.waits_for
             exploration = self.find(exploration_id)
-            idle = not (news.events or exploration.is_final or self._is_worked_on(exploration))
+            idle = not (news.events or exploration.is_final or self._is_run_here(exploration))
             if news.over or idle:
                 return
 
@@ -168,7 +168,7 @@ class LocalTarget:
     def cancel(self, exploration_id: str) -> JsonObject:
         self.find(exploration_id)
         cancelled = cancel(exploration_id, LOCAL_OWNER, self._deps)
-        if cancelled.is_final or self._is_worked_on(cancelled):
+        if cancelled.is_final or self._is_run_here(cancelled):
             return self._dump(cancelled)
         with suppress(ConflictError):  # a worker was first to see that it is to end
             # as it was seen: if it has ended meanwhile, a new run must not begin
@@ -269,6 +269,9 @@ class LocalTarget:
 
     def name(self, exploration_id: str) -> str:
         return f"{exploration_id}{self.options}"
+
+    def is_worked_on(self, exploration_id: str) -> bool:
+        return self._is_run_here(self.find(exploration_id))
 
     @property
     def continues_by_itself(self) -> bool:
