@@ -433,6 +433,35 @@ def test_what_ends_a_response_does_not_end_the_next_one(client: httpx2.Client) -
             assert second.read() == b"ok"
 
 
+def test_a_connection_that_the_server_has_closed_is_closed_here_at_once(
+    client: httpx2.Client,
+) -> None:
+    was_closed = threading.Event()
+
+    def serve(connected: socket.socket) -> None:
+        connected.recv(65_536)
+        connected.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the end")
+        connected.shutdown(socket.SHUT_WR)
+        while connected.recv(65_536):
+            pass
+        was_closed.set()
+
+    with server(serve) as url:
+        assert client.get(url).content == b"until the end"
+        assert was_closed.wait(3.0)
+
+
+def test_a_switch_of_protocols_is_named() -> None:
+    transport = Http11Transport(ssl.create_default_context())
+    switched = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n"
+    with (
+        server(send(switched + OK)) as url,
+        httpx2.Client(transport=transport) as http,
+        pytest.raises(httpx2.RemoteProtocolError, match="nobody asked for"),
+    ):
+        http.get(url)
+
+
 def test_announcements_without_end_are_an_error() -> None:
     transport = Http11Transport(ssl.create_default_context())
     hints = b"HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"
@@ -466,8 +495,7 @@ def test_a_connection_is_not_used_again_after_a_body_that_cannot_be_read(
 def test_a_connection_on_which_more_arrives_than_was_asked_for_is_not_used_again(
     tmp_path: Path,
 ) -> None:
-    """TLS has read all of it, so the system says that there is nothing to read. httpx2's own transport
-    would take it for the next response."""
+    """Of TLS, more than one record. httpx2's own transport would take it for the next response."""
     file = self_signed(tmp_path / "server.pem", "server.example")
     of_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     of_server.load_cert_chain(file)
@@ -477,7 +505,7 @@ def test_a_connection_on_which_more_arrives_than_was_asked_for_is_not_used_again
     def serve(connected: socket.socket) -> None:
         connections.append(connected)
         while connected.recv(65_536):
-            connected.sendall(OK + b"x" * 16_000)
+            connected.sendall(OK + b"x" * 40_000)
 
     with (
         server(serve, of_server) as url,
