@@ -230,7 +230,7 @@ def test_a_key_that_cannot_be_sent_is_not_taken_for_the_network() -> None:
     with FakeAnthropic([RICH]) as server, pytest.raises(ModelRefusesError) as raised:
         Claude.with_key("test-\0key", server.url).answer(REQUEST, Watched(), deadline)
 
-    assert "a character that none may have" in str(raised.value)
+    assert "a character that headers must not have" in str(raised.value)
     assert "ANTHROPIC_API_KEY" in raised.value.hint
     assert not raised.value.retryable
     assert server.requests == []

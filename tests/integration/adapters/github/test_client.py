@@ -49,7 +49,7 @@ def test_a_token_that_cannot_be_sent_is_not_taken_for_the_network(
 ) -> None:
     client = GitHubClient(repo.full_name, lambda: f"t0ken{character}", github.url)
 
-    with pytest.raises(AuthFailedError, match="a character that none may have") as raised:
+    with pytest.raises(AuthFailedError, match="a character that headers must not have") as raised:
         client.about()
 
     assert not raised.value.retryable

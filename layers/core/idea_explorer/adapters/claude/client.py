@@ -187,7 +187,8 @@ def map_sdk_errors(account: Account) -> Iterator[None]:
             ) from error
         if isinstance(error.__cause__, httpx2.LocalProtocolError):
             raise errors.ModelRefusesError(
-                "The request to Claude cannot be sent: a header has a character that none may have.",
+                "The request to Claude cannot be sent: a header contains a character that"
+                " headers must not have.",
                 hint=account.credentials,
             ) from error
         raise errors.NetworkError(

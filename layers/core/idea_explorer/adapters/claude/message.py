@@ -8,9 +8,8 @@ from idea_explorer.domain.json import Block, text_of
 from idea_explorer.domain.usage import Usage
 from idea_explorer.ports import ModelAnswer, Watcher
 
-MAX_COUNT = (
-    10**12
-)  # tokens or searches of one answer: far beyond any, and still a number that has a price
+# Tokens or searches of one answer: far beyond any, and still a number that can have a price.
+MAX_COUNT = 10**12
 
 
 class MessageBuilder:

@@ -75,7 +75,8 @@ def map_httpx_errors(service: str, *, hint: str = "") -> Iterator[None]:
         raise RejectedError(f"The address for {service} is too long or not valid.") from error
     except (httpx2.LocalProtocolError, UnicodeEncodeError) as error:
         raise AuthFailedError(
-            f"The request to {service} cannot be sent: a header has a character that none may have.",
+            f"The request to {service} cannot be sent: a header contains a character that"
+            " headers must not have.",
             hint="Check the token for line breaks and other control characters.",
         ) from error
     except httpx2.HTTPError as error:

@@ -9,10 +9,10 @@ import httpx2
 from idea_explorer.domain.patterns import lazy_pattern
 
 READ_BYTES = 65_536
-# Far more than Claude or GitHub send, and no more than a server that means harm should make us hold or read.
+# Far more than Claude or GitHub send; a hostile server cannot make us hold or read more.
 MAX_LINE_BYTES = 65_536
 MAX_HEADER_LINES = 200
-MAX_ANNOUNCEMENTS = 10  # responses before the actual one
+MAX_INTERIM_RESPONSES = 10  # such as 103 Early Hints
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _VALUE = rb"[\t\x20-\x7e\x80-\xff]*"
 TOKEN = lazy_pattern(_TOKEN)  # a method, or the name of a header
@@ -28,19 +28,19 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Response:
-    """The head is read at once, and the body as it arrives. Responses that announce the actual one are
-    skipped. Raises RemoteProtocolError, and OSError where the connection fails."""
+    """The head is read at once, and the body as it arrives. Interim responses are skipped. Raises
+    RemoteProtocolError, and OSError where the connection fails."""
 
     def __init__(self, connected: socket.socket, method: str) -> None:
         self._reader = _Reader(connected)
-        for _ in range(MAX_ANNOUNCEMENTS + 1):
+        for _ in range(MAX_INTERIM_RESPONSES + 1):
             self._read_head()
             if self.status >= 200:
                 break
             if self.status == 101:
                 raise _protocol_error("The server switched to a protocol that nobody asked for.")
         else:
-            raise _protocol_error("The server announced a response too often.")
+            raise _protocol_error("The server sent too many interim responses.")
         self._is_chunked, self._length = self._find_end(method)
         self._is_complete = False
 
@@ -66,8 +66,8 @@ class Response:
         while size := self._read_chunk_size():
             yield from self._reader.read(size)
             if self._reader.read_line() != b"\r\n":
-                raise _protocol_error("The server sent a chunk that is longer than it says.")
-        self._read_headers()  # which may also come last; nobody needs those
+                raise _protocol_error("The server sent a chunk that is longer than its size says.")
+        self._read_headers()  # the trailers, which nobody needs
 
     def _read_chunk_size(self) -> int:
         match = _CHUNK_LINE.fullmatch(self._reader.read_line())
@@ -78,7 +78,7 @@ class Response:
     def _read_head(self) -> None:
         match = _STATUS_LINE.fullmatch(self._reader.read_line())
         if match is None:
-            raise _protocol_error("The server sent something other than a response of HTTP/1.1.")
+            raise _protocol_error("The server did not answer with HTTP/1.1.")
         minor, status, reason = match.groups(b"")
         self.version = b"HTTP/1.0" if minor == b"0" else b"HTTP/1.1"
         self.status, self.reason = int(status), reason.strip()

@@ -42,7 +42,7 @@ def states_sentence(markdown: str, passage: str) -> bool:
     places = [*_find(sentence, passage)]
     return (
         0 < len(places) <= MAX_PLACES
-        and places[-1] < _doubtful_from(passage)
+        and places[-1] < _find_refuting_heading(passage)
         and any(_is_whole(sentence, at, passage) for at in places)
         and not any(_is_taken_back(sentence, at, passage) for at in places)
     )
@@ -97,9 +97,9 @@ def _line_before(at: int, passage: str) -> str:
 
 
 @lru_cache(maxsize=32)  # of the sources of a report, each is asked about many sentences
-def _doubtful_from(passage: str) -> int:
-    """From where on a heading, or the first line, takes back what is said. All that follows counts as below
-    it: a title is that of the whole document."""
+def _find_refuting_heading(passage: str) -> int:
+    """Where the first heading ends that takes back what is said below it; the first line counts as one.
+    Without any, the end of the passage."""
     at = 0
     for number, line in enumerate(passage.split("\n")):
         is_heading = not number or line.startswith("#")
